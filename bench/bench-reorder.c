@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/**
+ * Arrivals a second of the ordering layer, and of fixed bitmaps doing the same work.
+ *
+ * Patterns. The packets of all QPs arrive in one pseudo-random order of QPs, each QP as often as
+ * every other. Within a QP: `in_order`, PSN after PSN; `spanS`, packet i has the key i + u with u
+ * drawn evenly from 0..S - 1, and packets arrive in the order of their keys, the lower PSN first
+ * among equals. So no packet is displaced by S places or more, and an arrival lies less than S
+ * ahead of the cumulative point. `span16_5pct`: so for 5 % of the QPs, the rest in order. Every
+ * 64th packet of a QP ends a message. Nothing is lost.
+ *
+ * The schedule is computed beforehand and read in sequence; every pass over it delivers the next
+ * PSNs of all QPs. The first pass of either bitmap is not measured: QPs rent their blocks then, and
+ * keep them, as under lasting reordering. The time is that of the fastest of the later passes,
+ * which the two bitmaps take in turns. The HD bitmap's time includes a sweep for idle metadata an
+ * epoch, at one arrival in 10 ns (1 KB packets at 800 Gb/s). Both bitmaps hold 256 PSNs.
+ *
+ * Prints one JSON object a line, and stops with status 1 where a result is wrong: every PSN must be
+ * delivered, once, and every message completed. A ratio `vs_fixed` above 1 is the price of renting
+ * memory block by block: the way from QP to metadata to block to bit, which a fixed bitmap has not.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "fixed-bitmap.h"
+#include "reorder.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define CAP 256u
+#define MESSAGE 64u /* packets */
+#define EPOCH_PS INT64_C(256000000)
+#define ARRIVAL_PS INT64_C(10000)
+#define FIRST_PSN 0xFFFF0000u /* so that PSNs wrap while measured */
+#define LAST_BIT 0x80000000u
+
+struct pattern {
+    const char *name;
+    uint32_t qps;
+    uint32_t packets;       /* of a QP, in one pass */
+    uint32_t span;          /* 1: in order */
+    uint32_t reordered_pct; /* of the QPs */
+    uint32_t passes;        /* measured ones */
+};
+
+struct arrival {
+    uint32_t qp;
+    uint32_t psn; /* relative to the pass; LAST_BIT where it ends a message */
+};
+
+struct schedule {
+    struct arrival *arrival;
+    uint64_t count;
+};
+
+/** One bitmap at work. */
+struct subject {
+    struct eun_reorder *layer;    /* NULL: fixed bitmaps */
+    struct eun_fixed_shape shape; /* of these */
+    uint64_t *words;
+    uint32_t *expected; /* by QP */
+    uint32_t base;      /* PSN at which the next pass starts */
+    int64_t now;
+    double best_s;
+};
+
+static uint64_t random_state = 1;
+
+/** xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift generators"). */
+static uint32_t random_below(uint32_t n)
+{
+    random_state ^= random_state >> 12;
+    random_state ^= random_state << 25;
+    random_state ^= random_state >> 27;
+    return (uint32_t)(((random_state * UINT64_C(2685821657736338717) >> 32) * n) >> 32);
+}
+
+static void require(bool condition, const char *what)
+{
+    if (condition)
+        return;
+    fprintf(stderr, "bench-reorder: %s\n", what);
+    exit(1);
+}
+
+static void *allocate(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+    require(memory != NULL, "out of memory");
+    return memory;
+}
+
+/** Fills `order` with the PSNs of one QP in the order in which they arrive. */
+static void permute(uint32_t *order, uint32_t packets, uint32_t span, uint32_t *key,
+                    uint32_t *place)
+{
+    uint32_t keys = packets + span;
+    for (uint32_t i = 0; i <= keys; i++)
+        place[i] = 0;
+    for (uint32_t i = 0; i < packets; i++) {
+        key[i] = i + random_below(span);
+        place[key[i] + 1]++;
+    }
+    for (uint32_t i = 0; i < keys; i++)
+        place[i + 1] += place[i];
+    for (uint32_t i = 0; i < packets; i++)
+        order[place[key[i]]++] = i;
+}
+
+static struct schedule make_schedule(const struct pattern *p)
+{
+    struct schedule s = {.count = (uint64_t)p->qps * p->packets};
+    s.arrival = allocate(s.count, sizeof *s.arrival);
+    uint32_t *order = allocate(s.count, sizeof *order);
+    uint32_t *key = allocate(p->packets, sizeof *key);
+    uint32_t *place = allocate((size_t)p->packets + p->span + 1, sizeof *place);
+    uint32_t *next = allocate(p->qps, sizeof *next);
+    for (uint32_t qp = 0; qp < p->qps; qp++) {
+        bool reordered = random_below(100) < p->reordered_pct;
+        permute(order + (size_t)qp * p->packets, p->packets, reordered ? p->span : 1, key, place);
+    }
+    for (uint64_t i = 0; i < s.count; i++)
+        s.arrival[i].qp = (uint32_t)(i % p->qps);
+    for (uint64_t i = s.count - 1; i > 0; i--) {
+        uint32_t j = random_below((uint32_t)i + 1);
+        uint32_t qp = s.arrival[i].qp;
+        s.arrival[i].qp = s.arrival[j].qp;
+        s.arrival[j].qp = qp;
+    }
+    for (uint64_t i = 0; i < s.count; i++) {
+        uint32_t qp = s.arrival[i].qp;
+        uint32_t psn = order[(size_t)qp * p->packets + next[qp]++];
+        s.arrival[i].psn = psn | (psn % MESSAGE == MESSAGE - 1 ? LAST_BIT : 0);
+    }
+    free(order);
+    free(key);
+    free(place);
+    free(next);
+    return s;
+}
+
+struct tally {
+    uint64_t lasts;
+    uint64_t refused; /* or taken for duplicates */
+};
+
+static struct tally run_hd(struct subject *subject, const struct schedule *s)
+{
+    struct tally tally = {0, 0};
+    struct eun_reorder *const layer = subject->layer;
+    uint32_t *const expected = subject->expected;
+    const uint32_t base = subject->base;
+    const uint64_t per_epoch = (uint64_t)(EPOCH_PS / ARRIVAL_PS);
+    int64_t now = subject->now;
+    for (uint64_t start = 0; start < s->count; start += per_epoch) {
+        const uint64_t end = s->count - start < per_epoch ? s->count : start + per_epoch;
+        for (uint64_t i = start; i < end; i++) {
+            const struct arrival a = s->arrival[i];
+            const uint32_t point = expected[a.qp];
+            struct eun_hd_outcome outcome = eun_reorder_arrive(
+                layer, a.qp, point, base + (a.psn & ~LAST_BIT), (a.psn & LAST_BIT) != 0, now);
+            expected[a.qp] = point + outcome.advanced;
+            tally.lasts += outcome.lasts;
+            tally.refused += outcome.verdict > EUN_HD_HELD;
+            now += ARRIVAL_PS;
+        }
+        eun_reorder_sweep(layer, now);
+    }
+    subject->now = now;
+    return tally;
+}
+
+static struct tally run_fixed(struct subject *subject, const struct schedule *s)
+{
+    struct tally tally = {0, 0};
+    const struct eun_fixed_shape shape = subject->shape;
+    uint64_t *const words = subject->words;
+    uint32_t *const expected = subject->expected;
+    const uint32_t base = subject->base;
+    for (uint64_t i = 0; i < s->count; i++) {
+        const struct arrival a = s->arrival[i];
+        const uint32_t point = expected[a.qp];
+        struct eun_hd_outcome outcome =
+            eun_fixed_arrive(&shape, words + (size_t)a.qp * shape.words, point,
+                             base + (a.psn & ~LAST_BIT), (a.psn & LAST_BIT) != 0);
+        expected[a.qp] = point + outcome.advanced;
+        tally.lasts += outcome.lasts;
+        tally.refused += outcome.verdict > EUN_HD_HELD;
+    }
+    return tally;
+}
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/** One pass over the schedule; checks that it delivered everything. */
+static void run_pass(struct subject *subject, const struct pattern *p, const struct schedule *s)
+{
+    double start = cpu_seconds();
+    struct tally tally = subject->layer != NULL ? run_hd(subject, s) : run_fixed(subject, s);
+    double elapsed = cpu_seconds() - start;
+    if (elapsed < subject->best_s)
+        subject->best_s = elapsed;
+    subject->base += p->packets;
+    require(tally.refused == 0, "an arrival was refused or taken for a duplicate");
+    require(tally.lasts == (uint64_t)p->qps * (p->packets / MESSAGE), "messages are missing");
+    for (uint32_t qp = 0; qp < p->qps; qp++)
+        require(subject->expected[qp] == subject->base, "a PSN is missing");
+    const char *reason;
+    require(subject->layer == NULL || eun_reorder_validate(subject->layer, &reason),
+            "the ordering layer is inconsistent");
+}
+
+static struct subject make_subject(const struct pattern *p, bool hd)
+{
+    struct subject subject = {.base = FIRST_PSN, .best_s = 1e9};
+    subject.expected = allocate(p->qps, sizeof *subject.expected);
+    for (uint32_t qp = 0; qp < p->qps; qp++)
+        subject.expected[qp] = FIRST_PSN;
+    if (!hd) {
+        require(eun_fixed_shape_init(&subject.shape, CAP), "no fixed bitmap of that size");
+        subject.words = allocate((size_t)p->qps * subject.shape.words, sizeof *subject.words);
+        return subject;
+    }
+    /* Room for the metadata, 16 blocks and a Last plane of every reordered QP. */
+    uint32_t blocks = 60u * (p->qps / 100 * p->reordered_pct);
+    struct eun_reorder_config config = {.blocks = blocks,
+                                        .banks = blocks / 60001u + 1u,
+                                        .cap_psns = CAP,
+                                        .block_bits = 16,
+                                        .idle_epoch_ps = EPOCH_PS};
+    subject.layer = eun_reorder_new(&config);
+    require(subject.layer != NULL, "no ordering layer of that size");
+    for (uint32_t qp = 0; qp < p->qps; qp++)
+        require(eun_reorder_open(subject.layer, qp), "out of memory");
+    return subject;
+}
+
+static void free_subject(struct subject *subject)
+{
+    eun_reorder_free(subject->layer);
+    free(subject->words);
+    free(subject->expected);
+}
+
+static void report(const char *bitmap, const struct pattern *p, const struct schedule *s,
+                   double best_s, double fixed_s)
+{
+    double per_arrival = best_s / (double)s->count;
+    printf("{\"bench\":\"reorder\",\"bitmap\":\"%s\",\"pattern\":\"%s\",\"qps\":%" PRIu32
+           ",\"arrivals\":%" PRIu64 ",\"arrivals_per_s\":%.0f,\"ns_per_arrival\":%.3f",
+           bitmap, p->name, p->qps, s->count * p->passes, 1.0 / per_arrival, per_arrival * 1e9);
+    if (fixed_s > 0)
+        printf(",\"vs_fixed\":%.3f", best_s / fixed_s);
+    printf("}\n");
+    fflush(stdout);
+}
+
+static void run_pattern(const struct pattern *p)
+{
+    struct schedule s = make_schedule(p);
+    struct subject hd = make_subject(p, true);
+    struct subject fixed = make_subject(p, false);
+    for (uint32_t pass = 0; pass <= p->passes; pass++) {
+        run_pass(&fixed, p, &s);
+        run_pass(&hd, p, &s);
+        if (pass == 0)
+            fixed.best_s = hd.best_s = 1e9;
+    }
+    report("fixed", p, &s, fixed.best_s, 0);
+    report("hd", p, &s, hd.best_s, fixed.best_s);
+    free_subject(&hd);
+    free_subject(&fixed);
+    free(s.arrival);
+}
+
+int main(void)
+{
+    static const struct pattern patterns[] = {
+        {"in_order", 1000, 4096, 1, 0, 8},  {"span16", 1000, 4096, 16, 100, 8},
+        {"span64", 1000, 4096, 64, 100, 8}, {"span256", 1000, 4096, 256, 100, 8},
+        {"in_order", 1000000, 16, 1, 0, 3}, {"span16_5pct", 1000000, 16, 16, 5, 3},
+    };
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
+        run_pattern(&patterns[i]);
+    return 0;
+}

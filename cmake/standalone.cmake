@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Against an installed ns-3, such as Debian's libns3-dev.
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+option(EUNOMIA_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+set(EUNOMIA_ASAN_DIR "" CACHE PATH "Sanitizer build whose tests ctest runs, too")
+
+# No contraction and no fast-math: the same seed gives the same bytes in every build.
+add_compile_options(-Wall -Wextra -Werror -ffp-contract=off)
+# In C++ a C function may share the name of a struct, which -Wshadow takes for a mistake.
+add_compile_options($<$<COMPILE_LANGUAGE:C>:-Wshadow>)
+if(EUNOMIA_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all
+                      -fno-omit-frame-pointer -g)
+  add_link_options(-fsanitize=address,undefined)
+else()
+  set(CMAKE_C_FLAGS_RELEASE "-O3 -DNDEBUG")
+  set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
+endif()
+
+find_package(ns3 REQUIRED)
+find_package(GSL REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(cmocka REQUIRED IMPORTED_TARGET cmocka)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+add_library(eunomia-core STATIC ${core_sources})
+target_include_directories(eunomia-core PUBLIC model)
+
+add_library(eunomia STATIC ${module_sources})
+target_include_directories(eunomia PUBLIC ${module_include_dirs})
+target_compile_definitions(eunomia PUBLIC EUNOMIA_VERSION="${EUNOMIA_VERSION}")
+target_link_libraries(eunomia PUBLIC eunomia-core ns3::libcore ns3::libnetwork GSL::gsl
+                                     ZLIB::ZLIB)
+
+add_executable(eunomia-sim examples/eunomia-sim.cc)
+target_link_libraries(eunomia-sim eunomia)
+
+# Tests and benchmarks of the core name its headers without the way to them.
+file(GLOB core_rooms LIST_DIRECTORIES true ${CMAKE_CURRENT_SOURCE_DIR}/model/core/*)
+
+add_executable(bench-reorder bench/bench-reorder.c)
+target_include_directories(bench-reorder PRIVATE ${core_rooms})
+target_link_libraries(bench-reorder eunomia-core)
+
+enable_testing()
+
+# One executable a test file of the core.
+file(GLOB core_tests CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} test/core/*/*-test.c)
+foreach(source IN LISTS core_tests)
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(${name} ${source})
+  target_include_directories(${name} PRIVATE ${core_rooms})
+  target_link_libraries(${name} eunomia-core PkgConfig::cmocka m)
+  add_test(NAME core/${name} COMMAND ${name})
+endforeach()
+
+# The module's suites, one ctest entry each.
+add_executable(eunomia-test-runner test/test-runner.cc ${module_tests})
+target_include_directories(eunomia-test-runner PRIVATE test/helper)
+target_link_libraries(eunomia-test-runner eunomia)
+foreach(source IN LISTS module_tests)
+  get_filename_component(name ${source} NAME_WE)
+  string(REGEX REPLACE "-test$" "" suite ${name})
+  add_test(NAME module/${suite}
+           COMMAND eunomia-test-runner --suite=${suite} --verbose --stop-on-failure
+           WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+endforeach()
+
+add_test(NAME tools COMMAND Python3::Interpreter -m pytest -q -p no:cacheprovider test/tools
+         WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+
+if(EUNOMIA_ASAN_DIR)
+  add_test(NAME sanitized COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${EUNOMIA_ASAN_DIR}
+                                  --output-on-failure -E "^(tools|program)")
+  set_tests_properties(sanitized PROPERTIES TIMEOUT 1800)
+endif()

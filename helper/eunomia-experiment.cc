@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "eunomia-experiment.h"
+
+#include "core/switch/balancer.h"
+#include "eunomia-scheduler.h"
+
+#include "ns3/config.h"
+#include "ns3/object-factory.h"
+#include "ns3/rng-seed-manager.h"
+#include "ns3/simulation-singleton.h"
+#include "ns3/simulator.h"
+#include "ns3/string.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <sys/resource.h>
+
+namespace ns3
+{
+
+namespace
+{
+
+/** Streams: the workload's first, then one per switch. */
+constexpr int64_t WORKLOAD_STREAM = 0;
+constexpr int64_t SWITCH_STREAM = int64_t{1} << 32;
+/** Frame of conweave-ns3, which sets its switch constants whatever the payload. */
+constexpr uint32_t CONWEAVE_FRAME = 1048;
+
+std::string Picoseconds(int64_t ps)
+{
+    return std::to_string(ps) + "ps";
+}
+
+/** \throws EunomiaInputError where the options come to a value that the attribute cannot take */
+void SetDefault(const std::string &name, const std::string &value)
+{
+    if (!Config::SetDefaultFailSafe("ns3::" + name, StringValue(value))) {
+        throw EunomiaInputError("--ns3::" + name, 0, "", "cannot be " + value);
+    }
+}
+
+void SetDefault(const std::string &name, uint64_t value)
+{
+    SetDefault(name, std::to_string(value));
+}
+
+std::string BaseName(const std::string &path)
+{
+    return path.substr(path.find_last_of('/') + 1);
+}
+
+uint64_t PeakRss()
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+} // namespace
+
+const char *EunomiaVersion()
+{
+    return EUNOMIA_VERSION;
+}
+
+EunomiaExperiment::EunomiaExperiment(const EunomiaOptions &options) : m_options(options)
+{
+    SetSeed();
+    ObjectFactory scheduler;
+    scheduler.SetTypeId(EunomiaScheduler::GetTypeId());
+    Simulator::SetScheduler(scheduler);
+    ReadTraffic();
+    SetDefaults();
+    SetAttributes();
+    Build();
+    OpenResults();
+    Connect();
+}
+
+EunomiaExperiment::~EunomiaExperiment()
+{
+    m_progress.reset();
+    m_sampler.reset();
+    m_driver.reset();
+    m_fabric.reset();
+    Simulator::Destroy();
+}
+
+void EunomiaExperiment::SetSeed()
+{
+    RngSeedManager::SetSeed(static_cast<uint32_t>(m_options.seed));
+    RngSeedManager::SetRun(1);
+}
+
+// ---------------------------------------------------------------- input
+
+void EunomiaExperiment::ReadTraffic()
+{
+    if (!m_options.flows.empty()) {
+        std::vector<std::string> notes;
+        m_flows = EunomiaReadFlowList(m_options.flows, m_options.Hosts(), &notes);
+        for (const std::string &note : notes) {
+            std::fprintf(stderr, "eunomia-sim: note: %s\n", note.c_str());
+        }
+        m_priorities = 0;
+        for (const EunomiaFlow &flow : m_flows) {
+            m_priorities = static_cast<uint8_t>(m_priorities | 1u << flow.priority);
+        }
+        if (!m_flows.empty()) {
+            m_firstStart = m_flows.front().startPs;
+            m_lastStart = m_flows.back().startPs;
+        }
+        return;
+    }
+    EunomiaWorkloadConfig config;
+    config.hosts = m_options.Hosts();
+    config.linkRateBps = m_options.linkRateBps;
+    config.load = m_options.load;
+    config.oversubscription = m_options.oversubscription;
+    config.durationPs = m_options.durationPs;
+    const EunomiaSizeCdf cdf = EunomiaSizeCdf::FromOption(m_options.workload);
+    m_poisson = std::make_unique<EunomiaPoissonSource>(config, cdf, WORKLOAD_STREAM);
+    m_lastStart = m_options.durationPs;
+}
+
+void EunomiaExperiment::SetDefaults()
+{
+    const EunomiaOptions &o = m_options;
+    SetDefault("EunomiaLink::DataRate", std::to_string(o.linkRateBps) + "bps");
+    SetDefault("EunomiaLink::Delay", Picoseconds(o.linkDelayPs));
+    SetDefault("EunomiaSwitch::Balancer", o.lb);
+    SetDefault("EunomiaSwitch::Pfc", o.pfc ? "true" : "false");
+    SetDefault("EunomiaSwitch::BufferSize", o.bufferBytes);
+    SetDefault("EunomiaSwitch::LosslessMask", m_priorities);
+    SetDefault("EunomiaNic::Transport", o.transport);
+    SetDefault("EunomiaNic::CongestionControl", o.cc);
+    SetDefault("EunomiaNic::Verb", o.verb);
+    SetDefault("EunomiaNic::Gate", o.gate);
+    SetDefault("EunomiaNic::GateScope", o.gateScope);
+    SetDefault("EunomiaNic::Mtu", o.mtu);
+    SetDefault("EunomiaNic::FlatOverhead", o.flatOverhead);
+    SetDefault("EunomiaNic::PoolBlocks", o.poolBlocks);
+    SetDefault("EunomiaNic::QpCap", o.qpCap);
+    SetDefault("EunomiaNic::Banks", o.banks);
+    SetDefault("EunomiaNic::IdleEpoch", Picoseconds(o.idleEpochPs));
+    eun_overhead overhead;
+    const bool ordered = !eun_transport_find(o.transport.c_str())->tolerates_reordering;
+    if (o.flatOverhead) {
+        eun_overhead_flat(&overhead, o.flatOverhead);
+    } else {
+        const eun_verb verb = o.verb == "send"    ? EUN_VERB_SEND
+                              : o.verb == "write" ? EUN_VERB_WRITE
+                                                  : EUN_VERB_WRITE_IMM;
+        eun_overhead_roce(&overhead, verb, ordered);
+    }
+    SetDefault("EunomiaLink::Gap", overhead.gap);
+    SetDefault("EunomiaSwitch::PauseFrame", overhead.pfc);
+    SetDefault("EunomiaSwitch::MaxFrame", eun_overhead_data(&overhead, o.mtu, true, true));
+    if (o.window == "bdp") {
+        const eun_path path{o.leaves > 1 ? 4u : 2u, o.linkRateBps, o.linkDelayPs, false};
+        const auto rtt = static_cast<double>(eun_base_rtt(&overhead, &path, o.mtu));
+        SetDefault("EunomiaNic::Window",
+                   static_cast<uint64_t>(rtt * 1e-12 * static_cast<double>(o.linkRateBps) / 8));
+    } else if (o.window != "off") {
+        SetDefault("EunomiaNic::Window", o.window);
+    }
+    if (o.conweave) {
+        SetCompatibility();
+    }
+}
+
+void EunomiaExperiment::SetCompatibility()
+{
+    const double wire = 2.0 * static_cast<double>(m_options.linkRateBps) *
+                        static_cast<double>(m_options.linkDelayPs) * 1e-12 / 8;
+    SetDefault("EunomiaNic::EchoInAck", "true");
+    SetDefault("EunomiaSwitch::BufferPolicy", "conweave-ns3");
+    SetDefault("EunomiaSwitch::MaxFrame", CONWEAVE_FRAME);
+    SetDefault("EunomiaSwitch::Headroom", static_cast<uint64_t>(wire) + 2 * CONWEAVE_FRAME);
+    SetDefault("EunomiaSwitch::ResumeOffset", "16");
+    SetDefault("EunomiaSwitch::PauseTime", "5us");
+}
+
+void EunomiaExperiment::SetAttributes()
+{
+    for (const auto &[name, value] : m_options.attributes) {
+        if (!Config::SetDefaultFailSafe(name, StringValue(value))) {
+            throw EunomiaInputError("--" + name, 0, "",
+                                    "there is no such attribute, or '" + value +
+                                        "' is no value of it; see --PrintAttributes");
+        }
+    }
+}
+
+void EunomiaExperiment::Build()
+{
+    m_fabric = std::make_unique<EunomiaFabric>();
+    EunomiaBuildClos(*m_fabric, {m_options.leaves, m_options.spines, m_options.hostsPerLeaf});
+    const std::string problem = m_fabric->Configure(SWITCH_STREAM);
+    if (!problem.empty()) {
+        throw EunomiaInputError("--" + problem.substr(0, problem.find(": ")), 0, "",
+                                problem.substr(problem.find(": ") + 2));
+    }
+    m_multipath = eun_balancer_find(m_options.lb.c_str())->reorders;
+}
+
+uint64_t EunomiaExperiment::BdpBytes() const
+{
+    // conweave-ns3 counts one way's transmissions at 1,000 B and no answer: 104,000 B.
+    int64_t longest = 0;
+    for (uint32_t h = 1; h < m_fabric->GetNHosts(); h++) {
+        const uint32_t links = m_fabric->GetPathLength(0, h);
+        const int64_t theirs = static_cast<int64_t>(
+            links *
+            (2 * m_options.linkDelayPs + 1000 * 8e12 / static_cast<double>(m_options.linkRateBps)));
+        longest = std::max(longest, m_options.conweave ? theirs : m_fabric->GetBaseRtt(0, h));
+    }
+    return static_cast<uint64_t>(static_cast<double>(longest) * 1e-12 *
+                                 static_cast<double>(m_options.linkRateBps) / 8);
+}
+
+void EunomiaExperiment::OpenResults()
+{
+    EunomiaResultOptions options;
+    options.force = m_options.force;
+    options.bdpBytes = BdpBytes();
+    options.timeseries = m_options.samplePs > 0;
+    options.legacy = m_options.legacy ? EunomiaLegacy::CONWEAVE : EunomiaLegacy::NONE;
+    m_writer = std::make_unique<EunomiaResultWriter>(m_options.out, options);
+}
+
+// ---------------------------------------------------------------- run
+
+void EunomiaExperiment::Connect()
+{
+    const auto source = [this](EunomiaFlow *flow) {
+        if (m_poisson) {
+            return m_poisson->Next(flow);
+        }
+        if (m_nextFlow == m_flows.size()) {
+            return false;
+        }
+        *flow = m_flows[m_nextFlow++];
+        return true;
+    };
+    m_driver = std::make_unique<EunomiaFlowDriver>(
+        *m_fabric, source, [this](const EunomiaFlowRecord &r) { ReportFlow(r); },
+        m_options.qpPerPair ? EunomiaFlowDriver::Qps::PerPair : EunomiaFlowDriver::Qps::PerFlow,
+        m_multipath);
+    m_progress = std::make_unique<EunomiaProgress>(*m_fabric, *m_driver, m_firstStart, m_lastStart);
+    if (m_options.samplePs > 0) {
+        m_sampler =
+            std::make_unique<EunomiaSampler>(*m_fabric, *m_driver, *m_writer, m_options.samplePs);
+        m_sampler->Start(m_firstStart);
+    }
+    for (uint32_t s = 0; s < m_fabric->GetNSwitches(); s++) {
+        m_fabric->GetSwitch(s)->TraceConnectWithoutContext(
+            "Pause", MakeCallback(&EunomiaExperiment::SendPause, this).Bind(s));
+    }
+    m_driver->SetLastStarted([this] { ScheduleDrain(); });
+    m_driver->SetAllEnded([this] {
+        // Monitors end here, so the run ends when the last frame and timer are gone.
+        Simulator::Cancel(m_drain);
+        m_progress->Stop();
+        if (m_sampler) {
+            m_sampler->Stop();
+        }
+    });
+}
+
+void EunomiaExperiment::ScheduleDrain()
+{
+    m_drain = Simulator::Schedule(TimeStep(m_options.drainPs), [] { Simulator::Stop(); });
+}
+
+void EunomiaExperiment::ReportFlow(const EunomiaFlowRecord &record)
+{
+    if (record.startPs >= m_firstStart + m_options.warmupPs) {
+        m_writer->Flow(record);
+    }
+}
+
+void EunomiaExperiment::SendPause(uint32_t sw, uint32_t port, uint32_t priority, bool xoff)
+{
+    m_writer->Pfc(EunomiaNow(), m_fabric->GetSwitches().Get(sw)->GetId(), port, priority, xoff);
+}
+
+EunomiaExperiment::Status EunomiaExperiment::Run()
+{
+    const auto begin = std::chrono::steady_clock::now();
+    m_progress->Start();
+    m_driver->Start();
+    Simulator::Run();
+    m_progress->Stop();
+    m_wallS = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    m_unfinished = m_driver->ReportUnfinished();
+    CheckInvariants();
+    m_writer->Finish(Summarise());
+    return Verdict();
+}
+
+void EunomiaExperiment::CheckInvariants()
+{
+    if (!m_fabric->Conserved(&m_problem)) {
+        return;
+    }
+    if (m_driver->GetEarly()) {
+        m_problem = std::to_string(m_driver->GetEarly()) + " flows completed before every packet "
+                                                           "had arrived";
+    }
+}
+
+EunomiaExperiment::Status EunomiaExperiment::Verdict() const
+{
+    if (!m_problem.empty()) {
+        std::fprintf(stderr, "eunomia-sim: internal inconsistency: %s\n", m_problem.c_str());
+        return INCONSISTENT;
+    }
+    if (m_unfinished || m_driver->GetFailed()) {
+        std::fprintf(stderr,
+                     "eunomia-sim: %llu of %llu flows did not finish within --drain, %llu failed; "
+                     "flows.csv marks them\n",
+                     static_cast<unsigned long long>(m_unfinished),
+                     static_cast<unsigned long long>(m_driver->GetStarted()),
+                     static_cast<unsigned long long>(m_driver->GetFailed()));
+        return UNFINISHED;
+    }
+    if (m_driver->GetStarted() == 0) {
+        std::fprintf(stderr, "eunomia-sim: no flow started\n");
+        return UNFINISHED;
+    }
+    return DONE;
+}
+
+// ---------------------------------------------------------------- results
+
+EunomiaSummary EunomiaExperiment::Summarise() const
+{
+    EunomiaSummary s;
+    s.version = EunomiaVersion();
+    DescribeConfig(s);
+    const EunomiaFabric::Totals totals = m_fabric->GetTotals();
+    s.pfc.pauses = totals.pauses;
+    s.pfc.pausedPs = totals.pausedPs;
+    s.drops = totals.dropped;
+    s.ecnMarks = totals.marks;
+    s.packets.hops = totals.hops;
+    s.bytes.hops = totals.hopBytes;
+    for (uint32_t h = 0; h < m_fabric->GetNHosts(); h++) {
+        const auto nic = m_fabric->GetNic(h);
+        const auto add = [&nic, &s](uint64_t EunomiaTraffic::*field, EunomiaFrameKind kind) {
+            s.packets.*field += nic->GetFramesMade(kind);
+            s.bytes.*field += nic->GetBytesMade(kind);
+        };
+        add(&EunomiaTraffic::data, EunomiaFrameKind::Data);
+        add(&EunomiaTraffic::ack, EunomiaFrameKind::Ack);
+        add(&EunomiaTraffic::sack, EunomiaFrameKind::Sack);
+        add(&EunomiaTraffic::nack, EunomiaFrameKind::Nack);
+        add(&EunomiaTraffic::cnp, EunomiaFrameKind::Cnp);
+        s.packets.retransmitted += nic->GetRetransmitted();
+        s.bytes.retransmitted += nic->GetRetransmittedBytes();
+        s.reorder.outOfOrder += nic->GetOutOfOrder();
+    }
+    const auto &spans = SimulationSingleton<EunomiaFlowTable>::Get()->GetSpans();
+    s.reorder.spans.assign(spans.begin(), spans.end());
+    for (size_t span = 0; span < spans.size(); span++) {
+        s.reorder.maxSpan = spans[span] ? span : s.reorder.maxSpan;
+    }
+    SummarisePool(s);
+    s.gate.completions = m_driver->GetCompletions();
+    s.gate.early = m_driver->GetEarly();
+    s.gate.meanWaitNs = s.gate.completions ? static_cast<double>(m_driver->GetGateWait()) / 1000 /
+                                                 static_cast<double>(s.gate.completions)
+                                           : 0;
+    s.conservation.framesSent = totals.made;
+    s.conservation.delivered = totals.delivered;
+    s.conservation.dropped = totals.dropped;
+    s.conservation.inFlight = totals.queued + totals.inFlight;
+    s.conservation.bufferBytesLeft = totals.bufferBytes;
+    s.timing.wallS = m_wallS;
+    s.timing.events = Simulator::GetEventCount();
+    s.timing.peakRssBytes = PeakRss();
+    return s;
+}
+
+void EunomiaExperiment::SummarisePool(EunomiaSummary &s) const
+{
+    for (uint32_t h = 0; h < m_fabric->GetNHosts(); h++) {
+        const auto nic = m_fabric->GetNic(h);
+        s.pool.fallback += nic->GetFallbacks();
+        if (!nic->GetReorder()) {
+            continue;
+        }
+        const struct eun_reorder_stats *p = eun_reorder_stats(nic->GetReorder());
+        s.pool.blocksPeak = std::max<uint64_t>(s.pool.blocksPeak, p->blocks_peak);
+        s.pool.qpsActivePeak = std::max<uint64_t>(s.pool.qpsActivePeak, p->qps_active_peak);
+        s.pool.alloc += p->alloc;
+        s.pool.allocMiss += p->alloc_miss;
+        s.pool.capHit += p->cap_hit;
+        s.pool.merge += p->merge;
+        s.pool.reclaim += p->reclaim + p->reclaim_early;
+    }
+    s.pool.bytesPeak = 2 * s.pool.blocksPeak;
+}
+
+void EunomiaExperiment::DescribeConfig(EunomiaSummary &s) const
+{
+    const EunomiaOptions &o = m_options;
+    auto &c = s.config;
+    c.emplace_back("topology", std::string("clos"));
+    c.emplace_back("leaves", uint64_t{o.leaves});
+    c.emplace_back("spines", uint64_t{o.spines});
+    c.emplace_back("hostsPerLeaf", uint64_t{o.hostsPerLeaf});
+    c.emplace_back("linkRate_bps", o.linkRateBps);
+    c.emplace_back("linkDelay_ps", o.linkDelayPs);
+    if (o.flows.empty()) {
+        c.emplace_back("workload", BaseName(o.workload));
+        c.emplace_back("load", o.load);
+        c.emplace_back("oversubscription", o.oversubscription);
+        c.emplace_back("duration_ps", o.durationPs);
+    } else {
+        c.emplace_back("flows", BaseName(o.flows));
+    }
+    c.emplace_back("warmup_ps", o.warmupPs);
+    c.emplace_back("drain_ps", o.drainPs);
+    c.emplace_back("qp", std::string(o.qpPerPair ? "pair" : "flow"));
+    c.emplace_back("compat", std::string(o.conweave ? "conweave-ns3" : "none"));
+    c.emplace_back("lb", o.lb);
+    c.emplace_back("transport", o.transport);
+    c.emplace_back("cc", o.cc);
+    c.emplace_back("window", o.window);
+    c.emplace_back("pfc", o.pfc);
+    c.emplace_back("mtu", uint64_t{o.mtu});
+    c.emplace_back("overhead", o.flatOverhead ? std::to_string(o.flatOverhead) : "roce");
+    c.emplace_back("verb", o.verb);
+    const char *const gates[] = {"none", "sender", "receiver"};
+    c.emplace_back("gate", std::string(gates[m_fabric->GetNic(0)->GetGate()]));
+    c.emplace_back("seed", o.seed);
+    c.emplace_back("sample_ps", o.samplePs);
+    c.emplace_back("bdp_bytes", BdpBytes());
+    const Ptr<Object> samples[] = {m_fabric->GetNic(0), m_fabric->GetSwitch(0),
+                                   m_fabric->GetLinks()[0]};
+    for (const auto &object : samples) {
+        const TypeId tid = object->GetInstanceTypeId();
+        for (size_t i = 0; i < tid.GetAttributeN(); i++) {
+            StringValue value;
+            object->GetAttribute(tid.GetAttribute(i).name, value);
+            c.emplace_back(tid.GetAttributeFullName(i), value.Get());
+        }
+    }
+}
+
+} // namespace ns3

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef EUNOMIA_BALANCER_H
+#define EUNOMIA_BALANCER_H
+
+/**
+ * Load balancers: which of several equally short ways a data packet takes at one switch.
+ *
+ * A balancer is a table of functions in a file of its own (`lb-ecmp.c`), one line in the list of
+ * `balancer.c` and one test. Control frames do not come here: they follow ECMP, so that feedback
+ * of a QP stays in order.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What a balancer may look at. */
+struct eun_lb_packet {
+    uint32_t src;     /**< host */
+    uint32_t dst;     /**< host */
+    uint32_t entropy; /**< hash of the flow's addresses and UDP ports */
+    uint32_t bytes;   /**< frame length */
+};
+
+struct eun_lb_view {
+    const uint16_t *ports;       /**< the equally short ways, in ascending order */
+    uint32_t count;              /**< how many, >= 2 */
+    const uint32_t *queue_bytes; /**< bytes queued, indexed by port */
+    int64_t now_ps;
+};
+
+struct eun_balancer {
+    const char *name;    /**< as on the command line */
+    const char *summary; /**< one line for --help */
+    bool reorders;       /**< packets of one flow may overtake each other */
+    size_t state_bytes;  /**< state of one switch; the caller holds it */
+    /** `seed` differs between switches and between runs; `ports` is the switch's port count. */
+    void (*init)(void *state, uint64_t seed, uint32_t ports);
+    /** Index into view->ports. */
+    uint32_t (*choose)(void *state, const struct eun_lb_packet *packet,
+                       const struct eun_lb_view *view);
+};
+
+extern const struct eun_balancer eun_balancer_spray;
+extern const struct eun_balancer eun_balancer_spray_rr;
+extern const struct eun_balancer eun_balancer_ecmp;
+
+/** All of them, NULL at the end; the first is the default. */
+extern const struct eun_balancer *const eun_balancers[];
+
+/** NULL where there is none of that name. */
+const struct eun_balancer *eun_balancer_find(const char *name);
+
+/** ECMP's choice among `count` ways for a flow of that entropy at a switch of that salt. */
+uint32_t eun_ecmp_choose(uint64_t salt, uint32_t entropy, uint32_t count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef EUNOMIA_GATE_H
+#define EUNOMIA_GATE_H
+
+/**
+ * The completion gate: no Last packet takes effect before the packets ahead of it.
+ *
+ * Gate `sender`: the Last stays with the sender until the earlier PSNs are acknowledged, those of
+ * the QP or (scope `message`) those of its own message. Gate `receiver`: a Last that comes early is
+ * staged in a slot of the receiving NIC. Gate `none`: neither; the receiver counts.
+ */
+
+#include "receiver.h"
+#include "sender.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * May the Last of `message` leave? `una` is the oldest PSN of the QP that is not acknowledged and
+ * lies at or before the Last; `sacked` counts the PSNs of the message in [una, Last) that are known
+ * to have arrived.
+ */
+bool eun_gate_open(const struct eun_sender_env *env, const struct eun_message *message,
+                   uint32_t una, uint32_t sacked);
+
+/** The gate keeps the Last of `message` back from `now` on. No effect where it does already. */
+void eun_gate_hold(struct eun_message *message, int64_t now);
+
+/** The gate lets the Last of a held `message` go: its wait ends at `now`. */
+void eun_gate_release(struct eun_message *message, int64_t now);
+
+/** Is there room for one more early Last? Always, unless gate `receiver` is in force. */
+bool eun_gate_may_stage(const struct eun_receiver_env *env);
+
+/** Takes a staging slot for `rx`; no effect unless gate `receiver` is in force. */
+void eun_gate_stage(struct eun_receiver_env *env, struct eun_receiver *rx);
+
+/** Gives back up to `count` slots of `rx`. */
+void eun_gate_unstage(struct eun_receiver_env *env, struct eun_receiver *rx, uint32_t count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef EUNOMIA_RECEIVER_INTERNAL_H
+#define EUNOMIA_RECEIVER_INTERNAL_H
+
+/** What the transport policies share on the receiving side. Not for callers outside transport/. */
+
+#include "receiver.h"
+
+#define EUN_MSN_MASK 0xffffffu
+
+/** How far message number `a` lies ahead of `b` (24-bit serial numbers); negative where behind. */
+static inline int32_t eun_msn_diff(uint32_t a, uint32_t b)
+{
+    return (int32_t)((a - b) << 8) / 256;
+}
+
+/** Sets the answer of `out`; any answer tells the cumulative point, so coalescing starts anew. */
+void eun_receiver_answer(struct eun_receiver *rx, enum eun_feedback_kind kind,
+                         enum eun_nack_reason reason, uint32_t psn, struct eun_rx_verdict *out);
+
+/** As eun_receiver_answer() with an ACK, where `ack_every`, `packet` or a Last asks for one. */
+void eun_receiver_acknowledge(struct eun_receiver *rx, uint32_t ack_every,
+                              const struct eun_data *packet, struct eun_rx_verdict *out);
+
+/**
+ * Go-back-N: takes `packet` only where it is the expected one. NACKs carry `reason` and are sent
+ * once for an expected PSN, again after the interval (4 us in conweave-ns3).
+ */
+void eun_receiver_go_back_n(struct eun_receiver *rx, const struct eun_receiver_env *env,
+                            const struct eun_data *packet, enum eun_nack_reason reason,
+                            uint32_t ack_every, int64_t now, struct eun_rx_verdict *out);
+
+#endif

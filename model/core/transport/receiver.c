@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "receiver.h"
+
+#include "../reorder/psn.h"
+#include "gate.h"
+#include "receiver-internal.h"
+
+void eun_receiver_init(struct eun_receiver *rx, uint32_t qp, uint32_t first_psn)
+{
+    *rx = (struct eun_receiver){.qp = qp, .expected = first_psn, .head = first_psn};
+}
+
+void eun_receiver_close(struct eun_receiver *rx, struct eun_receiver_env *env)
+{
+    eun_gate_unstage(env, rx, rx->staged);
+    if (env->reorder)
+        eun_reorder_close(env->reorder, rx->qp);
+}
+
+void eun_receiver_answer(struct eun_receiver *rx, enum eun_feedback_kind kind,
+                         enum eun_nack_reason reason, uint32_t psn, struct eun_rx_verdict *out)
+{
+    out->feedback.kind = (uint8_t)kind;
+    out->feedback.reason = (uint8_t)reason;
+    out->feedback.expected = rx->expected;
+    out->feedback.psn = psn;
+    rx->unacked = 0;
+}
+
+void eun_receiver_acknowledge(struct eun_receiver *rx, uint32_t ack_every,
+                              const struct eun_data *packet, struct eun_rx_verdict *out)
+{
+    rx->unacked++;
+    if (rx->unacked >= ack_every || packet->ack_request || out->completed > 0)
+        eun_receiver_answer(rx, EUN_FEEDBACK_ACK, EUN_NACK_SEQUENCE, packet->psn, out);
+}
+
+/** Ahead of a go-back-N receiver: discarded, and the gap is reported with a limit on the pace. */
+static void discard(struct eun_receiver *rx, const struct eun_receiver_env *env, uint32_t psn,
+                    enum eun_nack_reason reason, int64_t now, struct eun_rx_verdict *out)
+{
+    out->disposition = EUN_RX_REFUSED;
+    out->out_of_order = true;
+    out->span = psn - rx->expected;
+    if (rx->nack_valid && rx->nacked == rx->expected && now < rx->nack_again_ps)
+        return;
+    rx->nack_valid = true;
+    rx->nacked = rx->expected;
+    rx->nack_again_ps = now + env->nack_interval_ps;
+    eun_receiver_answer(rx, EUN_FEEDBACK_NACK, reason, psn, out);
+}
+
+void eun_receiver_go_back_n(struct eun_receiver *rx, const struct eun_receiver_env *env,
+                            const struct eun_data *packet, enum eun_nack_reason reason,
+                            uint32_t ack_every, int64_t now, struct eun_rx_verdict *out)
+{
+    const int32_t distance = eun_psn_diff(packet->psn, rx->expected);
+    if (distance > 0) {
+        discard(rx, env, packet->psn, reason, now, out);
+        return;
+    }
+    if (distance < 0) {
+        out->disposition = EUN_RX_DUPLICATE;
+        eun_receiver_answer(rx, EUN_FEEDBACK_ACK, EUN_NACK_SEQUENCE, packet->psn, out);
+        return;
+    }
+    out->disposition = EUN_RX_ACCEPTED;
+    out->advanced = 1;
+    rx->expected++;
+    if (packet->last) {
+        out->completed = 1;
+        rx->msn = (rx->msn + 1u) & EUN_MSN_MASK;
+        rx->head = rx->expected;
+        rx->head_slack = 0;
+    }
+    eun_receiver_acknowledge(rx, ack_every, packet, out);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef EUNOMIA_RECEIVER_H
+#define EUNOMIA_RECEIVER_H
+
+/** The responder's half of a QP: takes data packets, answers with ACK, SACK or NACK. */
+
+#include "../reorder/reorder.h"
+#include "packet.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What the receivers of one NIC share; lives as long as the NIC. */
+struct eun_receiver_env {
+    struct eun_reorder *reorder; /**< NULL for transports that never hold packets */
+    int64_t nack_interval_ps;    /**< a go-back-N NACK for the same PSN repeats after this */
+    uint32_t ack_every;          /**< in-order packets an ACK covers, >= 1; a Last always asks */
+    uint32_t fallback_after;     /**< memory refusals without progress before go-back-N; 0 as 1 */
+    uint32_t staging_limit;      /**< Last packets that may be staged (gate `receiver`) */
+    uint32_t staged;             /**< how many are now */
+    bool stage_last;             /**< gate `receiver` in force */
+    uint64_t fallbacks;          /**< QPs degraded to go-back-N so far */
+};
+
+enum eun_disposition {
+    EUN_RX_ACCEPTED,  /**< in order: the prefix moved */
+    EUN_RX_HELD,      /**< ahead of the prefix, kept */
+    EUN_RX_DUPLICATE, /**< had arrived before */
+    EUN_RX_REFUSED,   /**< ahead of the prefix, not kept; a NACK may say why */
+    EUN_RX_INVALID,   /**< contradicts a known message; no effect, no answer */
+};
+
+struct eun_rx_verdict {
+    struct eun_feedback feedback; /**< to send now; kind NONE where nothing is due */
+    uint8_t disposition;          /**< enum eun_disposition */
+    bool out_of_order;            /**< arrived ahead of the cumulative point */
+    uint32_t span;                /**< how far ahead, in PSNs */
+    uint32_t advanced;            /**< PSNs that the prefix moved */
+    uint32_t completed;           /**< messages that became complete, in MSN order */
+};
+
+/**
+ * State of one responder. The caller holds it; nothing in it needs freeing.
+ *
+ * The Head of the message at the cumulative point lies in [head, head + head_slack]. The slack is 0
+ * (Head known) except after the prefix passed several messages at once while packets of more than
+ * one later message were held; the next packet of the message then tells its Head.
+ */
+struct eun_receiver {
+    uint32_t qp;           /**< number in the ordering layer */
+    uint32_t expected;     /**< cumulative point */
+    uint32_t head;         /**< least possible first PSN of the message at the cumulative point */
+    uint32_t head_slack;   /**< how much later it may be, in PSNs */
+    uint32_t msn;          /**< its number, 24 bits */
+    uint32_t unacked;      /**< in-order packets since the last answer */
+    uint32_t refusals;     /**< memory refusals since the prefix last moved */
+    uint32_t nacked;       /**< expected PSN of the last go-back-N NACK */
+    int64_t nack_again_ps; /**< when it may be repeated */
+    uint32_t staged;       /**< Last packets of this QP that hold a staging slot */
+    uint32_t farthest;     /**< highest PSN that came ahead of the prefix, where `ahead` */
+    uint32_t normal_at;    /**< cumulative point at which a degraded QP is normal again */
+    uint32_t later_head;   /**< Head of the newest message of which a packet is held */
+    uint32_t later_msn;    /**< its number */
+    bool later_valid;      /**< there is such a message past the one at the cumulative point */
+    bool ahead;            /**< the prefix has not yet passed `farthest` */
+    bool nack_valid;       /**< `nacked` means something */
+    bool degraded;         /**< fell back to go-back-N */
+};
+
+struct eun_transport;
+
+/**
+ * Starts at `first_psn`, message 0, generation checked by the NIC, which also opens `qp` in the
+ * ordering layer.
+ */
+void eun_receiver_init(struct eun_receiver *rx, uint32_t qp, uint32_t first_psn);
+
+/** Gives back staging and ordering memory. The caller forgets `rx` afterwards. */
+void eun_receiver_close(struct eun_receiver *rx, struct eun_receiver_env *env);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

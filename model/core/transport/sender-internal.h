@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef EUNOMIA_SENDER_INTERNAL_H
+#define EUNOMIA_SENDER_INTERNAL_H
+
+/** The sender's state and what policies do with it. Not for callers outside transport/. */
+
+#include "allowance.h"
+#include "refused.h"
+#include "scoreboard.h"
+#include "sender.h"
+
+/** A posted message. Its Last is *held* once `nxt` has passed it and it has not left yet. */
+struct eun_tx_slot {
+    struct eun_message message;
+    uint64_t next_free;   /**< next message in the list of freed Lasts */
+    uint32_t sacked;      /**< PSNs of [una, Last) SACKed; gate scope `message` only */
+    uint32_t first_sweep; /**< number of the sweep during or after which the Last first left */
+    bool held;            /**< see above */
+    bool freed;           /**< held, but the gate lets it go */
+};
+
+/**
+ * Sequence numbers of messages (`first`, `done`, ...) count posts and index the ring of slots:
+ * first <= done <= cur <= end. Messages [first, done) are complete and not reported, `done` holds
+ * una, `cur` holds nxt (either may equal `end`).
+ *
+ * A sweep sends what was sent before once more, in order, from `resend` to `resend_end`. `resend`
+ * always stands on a PSN that is to be sent, or on a held Last that a go-back may not pass, or at
+ * the end.
+ */
+struct eun_sender {
+    /* What every packet touches. */
+    const struct eun_transport *transport;
+    struct eun_tx_slot *slots; /**< ring of mask + 1, at first `inline_slot` */
+    uint64_t done;
+    uint64_t cur;
+    uint64_t end;
+    uint64_t first;
+    uint64_t inflight;   /**< payload bytes sent at least once and not acknowledged */
+    int64_t restart_ps;  /**< last send, progress or timeout */
+    uint32_t mask;       /**< slots - 1, slots a power of two */
+    uint32_t una;        /**< oldest PSN not acknowledged */
+    uint32_t nxt;        /**< next PSN never sent, past held Lasts */
+    uint32_t resend;     /**< next PSN of the sweep */
+    uint32_t resend_end; /**< first PSN past the sweep */
+    uint32_t held;       /**< Lasts held */
+    uint32_t freed;      /**< of these, Lasts that the gate lets go; length of their list */
+    uint32_t timeouts;   /**< in a row, without progress */
+    uint32_t sweep;      /**< number of sweeps so far */
+    bool sent_since_timeout;
+    bool in_order_only; /**< the receiver takes nothing ahead of its prefix */
+    bool degraded;      /**< `in_order_only` for a while */
+    bool unstamped;     /**< some held Last has no time yet */
+    bool skip_sacked;   /**< the sweep leaves out what is SACKed */
+    struct eun_scoreboard board;
+    struct eun_tx_slot inline_slot;
+    /* What gate and recovery use. */
+    uint32_t degraded_until; /**< una from which the QP is no longer degraded */
+    uint64_t resend_message; /**< message of `resend` */
+    uint64_t first_held;     /**< message of the oldest held Last, where there is one */
+    uint64_t stamp_from;     /**< first message whose hold may lack a time */
+    uint64_t freed_head;     /**< list of freed Lasts, in order of release */
+    uint64_t freed_tail;
+    uint64_t retransmitted;
+    uint32_t post_psn; /**< Head of the next message posted */
+    uint32_t post_msn; /**< its number, 24 bits */
+    struct eun_refused refused;
+    struct eun_allowance allowance;
+};
+
+/**
+ * Everything from una on is sent again, in order. Until all of it is acknowledged the receiver is
+ * taken to accept packets in order only, so nothing is sent past a held Last.
+ */
+void eun_sender_go_back(struct eun_sender *tx);
+
+/** Everything from una on that was sent and is not SACKed is sent again. */
+void eun_sender_resend_missing(struct eun_sender *tx);
+
+/** `psn` is known to have arrived. Ignored where it cannot have. */
+void eun_sender_note_sack(struct eun_sender *tx, const struct eun_sender_env *env, uint32_t psn,
+                          int64_t now);
+
+/** `psn` was refused when the receiver's cumulative point was `expected`. */
+void eun_sender_note_refusal(struct eun_sender *tx, uint32_t psn, uint32_t expected);
+
+/** The receiver no longer holds what it SACKed. */
+void eun_sender_forget_sacks(struct eun_sender *tx);
+
+/** Checks the invariants above; on failure `*reason` names the first that does not hold. */
+bool eun_sender_validate(const struct eun_sender *tx, const char **reason);
+
+#endif

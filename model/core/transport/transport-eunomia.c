@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/**
+ * Eunomia: the receiver keeps what arrives out of order in the ordering layer and says so.
+ *
+ * A SACK is advice: it neither slows the sender nor makes it send anything. A packet that the
+ * receiver had to refuse is sent again once the cumulative point has moved past where it stood
+ * then; everything else that is lost, after a timeout. Either lowers what the QP may have
+ * outstanding (allowance.h), or an overloaded receiver would be sent everything many times. When
+ * memory is refused over and over the QP is degraded: the receiver forgets what it holds and works
+ * as go-back-N until the cumulative point has passed every packet that had come when it degraded.
+ * By then all that was forgotten has come again, so a SACK from before can no longer mislead the
+ * sender; and as each go-back delivers at least the packet it starts with, that point is reached.
+ */
+#include "transport.h"
+
+#include "gate.h"
+#include "receiver-internal.h"
+#include "sender-internal.h"
+
+/** Does the packet, at or past the cumulative point, fit the message that is known there? */
+static bool fits_message(const struct eun_receiver *rx, const struct eun_data *packet)
+{
+    const int32_t later = eun_msn_diff(packet->msn, rx->msn);
+    if (later == 0)
+        return packet->head - rx->head <= rx->head_slack;
+    /* The expected PSN belongs to the known message, and each one between takes a PSN at least. */
+    return later > 0 && eun_psn_diff(packet->head, rx->expected) >= later;
+}
+
+/** Message isolation: a packet that contradicts itself or a known message must not set a bit. */
+static bool is_consistent(const struct eun_receiver *rx, const struct eun_data *packet)
+{
+    if (eun_psn_before(packet->psn, packet->head))
+        return false;
+    return eun_psn_before(packet->psn, rx->expected) || fits_message(rx, packet);
+}
+
+/** Takes in what the Head and MSN of a consistent packet tell. */
+static void learn(struct eun_receiver *rx, const struct eun_data *packet)
+{
+    if (eun_msn_diff(packet->msn, rx->msn) == 0) {
+        rx->head = packet->head;
+        rx->head_slack = 0;
+    } else if (!rx->later_valid || eun_msn_diff(packet->msn, rx->later_msn) > 0) {
+        rx->later_valid = true;
+        rx->later_msn = packet->msn;
+        rx->later_head = packet->head;
+    }
+}
+
+/**
+ * The prefix, now at `rx->expected`, passed `lasts` messages when `psn` came. The message that it
+ * is in now has a packet below the prefix only where that packet was held.
+ */
+static void enter_message(struct eun_receiver *rx, uint32_t psn, uint32_t lasts)
+{
+    rx->msn = (rx->msn + lasts) & EUN_MSN_MASK;
+    rx->head = rx->expected;
+    rx->head_slack = 0;
+    if (!rx->later_valid)
+        return;
+    const int32_t later = eun_msn_diff(rx->later_msn, rx->msn);
+    if (later == 0) {
+        rx->head = rx->later_head;
+    } else if (later > 0) {
+        /* The last message passed ends `lasts` - 1 PSNs or more after the packet that came. */
+        rx->head = psn + lasts;
+        rx->head_slack = rx->expected - rx->head;
+    }
+    rx->later_valid = later > 0;
+}
+
+static void advance(struct eun_receiver *rx, struct eun_receiver_env *env,
+                    const struct eun_data *packet, const struct eun_hd_outcome *hd,
+                    struct eun_rx_verdict *out)
+{
+    out->disposition = EUN_RX_ACCEPTED;
+    out->advanced = hd->advanced;
+    out->completed = hd->lasts;
+    learn(rx, packet);
+    rx->expected += hd->advanced;
+    rx->refusals = 0;
+    if (hd->lasts > 0) {
+        /* Every Last passed was staged, except one that came in order just now. */
+        eun_gate_unstage(env, rx, hd->lasts - (packet->last ? 1u : 0u));
+        enter_message(rx, packet->psn, hd->lasts);
+    }
+    /* Behind a gap the sender may wait for this very answer: no coalescing. */
+    eun_receiver_acknowledge(rx, rx->ahead ? 1u : env->ack_every, packet, out);
+    if (rx->ahead && eun_psn_before(rx->farthest, rx->expected))
+        rx->ahead = false;
+}
+
+static void refuse(struct eun_receiver *rx, const struct eun_data *packet,
+                   enum eun_nack_reason reason, struct eun_rx_verdict *out)
+{
+    out->disposition = EUN_RX_REFUSED;
+    eun_receiver_answer(rx, EUN_FEEDBACK_NACK, reason, packet->psn, out);
+}
+
+static void degrade(struct eun_receiver *rx, struct eun_receiver_env *env,
+                    const struct eun_data *packet, int64_t now, struct eun_rx_verdict *out)
+{
+    eun_reorder_forget(env->reorder, rx->qp);
+    eun_gate_unstage(env, rx, rx->staged);
+    env->fallbacks++;
+    rx->degraded = true;
+    rx->normal_at = rx->farthest + 1u;
+    rx->later_valid = false;
+    eun_receiver_go_back_n(rx, env, packet, EUN_NACK_DEGRADED, 1, now, out);
+}
+
+static void receive_degraded(struct eun_receiver *rx, const struct eun_receiver_env *env,
+                             const struct eun_data *packet, int64_t now, struct eun_rx_verdict *out)
+{
+    if (packet->psn == rx->expected)
+        learn(rx, packet);
+    eun_receiver_go_back_n(rx, env, packet, EUN_NACK_DEGRADED, 1, now, out);
+    if (eun_psn_before(rx->expected, rx->normal_at))
+        return;
+    rx->degraded = false;
+    rx->ahead = false;
+    rx->refusals = 0;
+}
+
+static void hold(struct eun_receiver *rx, struct eun_receiver_env *env,
+                 const struct eun_data *packet, struct eun_rx_verdict *out)
+{
+    out->disposition = EUN_RX_HELD;
+    learn(rx, packet);
+    if (packet->last)
+        eun_gate_stage(env, rx);
+    eun_receiver_answer(rx, EUN_FEEDBACK_SACK, EUN_NACK_SEQUENCE, packet->psn, out);
+}
+
+/** Notes a packet ahead of the prefix. False where its Last finds no staging slot. */
+static bool note_ahead(struct eun_receiver *rx, const struct eun_receiver_env *env,
+                       const struct eun_data *packet, struct eun_rx_verdict *out)
+{
+    out->out_of_order = true;
+    out->span = packet->psn - rx->expected;
+    if (!rx->ahead || eun_psn_before(rx->farthest, packet->psn))
+        rx->farthest = packet->psn;
+    rx->ahead = true;
+    return !packet->last || eun_gate_may_stage(env) ||
+           eun_reorder_holds(env->reorder, rx->qp, rx->expected, packet->psn);
+}
+
+static void receive(struct eun_receiver *rx, struct eun_receiver_env *env,
+                    const struct eun_data *packet, int64_t now, struct eun_rx_verdict *out)
+{
+    *out = (struct eun_rx_verdict){0};
+    if (!is_consistent(rx, packet)) {
+        out->disposition = EUN_RX_INVALID;
+        return;
+    }
+    if (rx->degraded) {
+        receive_degraded(rx, env, packet, now, out);
+        return;
+    }
+    if (eun_psn_before(packet->psn, rx->expected)) {
+        out->disposition = EUN_RX_DUPLICATE;
+        eun_receiver_answer(rx, EUN_FEEDBACK_ACK, EUN_NACK_SEQUENCE, packet->psn, out);
+        return;
+    }
+    if (packet->psn != rx->expected && !note_ahead(rx, env, packet, out)) {
+        refuse(rx, packet, EUN_NACK_STAGING, out);
+        return;
+    }
+    const struct eun_hd_outcome hd =
+        eun_reorder_arrive(env->reorder, rx->qp, rx->expected, packet->psn, packet->last, now);
+    switch (hd.verdict) {
+    case EUN_HD_ADVANCED:
+        advance(rx, env, packet, &hd, out);
+        break;
+    case EUN_HD_HELD:
+        hold(rx, env, packet, out);
+        break;
+    case EUN_HD_DUPLICATE:
+        out->disposition = EUN_RX_DUPLICATE;
+        eun_receiver_answer(rx, EUN_FEEDBACK_SACK, EUN_NACK_SEQUENCE, packet->psn, out);
+        break;
+    case EUN_HD_CAP:
+        refuse(rx, packet, EUN_NACK_CAP, out);
+        break;
+    case EUN_HD_NO_METADATA:
+    case EUN_HD_NO_BLOCKS:
+        if (++rx->refusals >= env->fallback_after)
+            degrade(rx, env, packet, now, out);
+        else
+            refuse(rx, packet, EUN_NACK_MEMORY, out);
+        break;
+    }
+}
+
+static void feedback(struct eun_sender *tx, const struct eun_sender_env *env,
+                     const struct eun_feedback *fb, int64_t now)
+{
+    if (fb->kind == EUN_FEEDBACK_SACK) {
+        eun_sender_note_sack(tx, env, fb->psn, now);
+        return;
+    }
+    switch (fb->reason) {
+    case EUN_NACK_CAP:
+    case EUN_NACK_MEMORY:
+    case EUN_NACK_STAGING:
+        if (fb->reason == EUN_NACK_MEMORY)
+            eun_allowance_cut(&tx->allowance, tx->una, tx->nxt);
+        eun_sender_note_refusal(tx, fb->psn, fb->expected);
+        break;
+    default:
+        /* The receiver takes packets in order only, and holds nothing any more. */
+        eun_sender_forget_sacks(tx);
+        if (fb->expected == tx->una) {
+            eun_allowance_restart(&tx->allowance, tx->una, tx->nxt);
+            eun_sender_go_back(tx);
+        }
+        break;
+    }
+}
+
+static void timeout(struct eun_sender *tx, const struct eun_sender_env *env, int64_t now)
+{
+    (void)env;
+    (void)now;
+    eun_allowance_restart(&tx->allowance, tx->una, tx->nxt);
+    eun_sender_resend_missing(tx);
+}
+
+const struct eun_transport eun_transport_eunomia = {
+    .name = "eunomia",
+    .summary = "ordering layer in the NIC: out-of-order packets are kept in a shared block pool",
+    .tolerates_reordering = true,
+    .receive = receive,
+    .feedback = feedback,
+    .timeout = timeout,
+};

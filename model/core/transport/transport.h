@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef EUNOMIA_TRANSPORT_H
+#define EUNOMIA_TRANSPORT_H
+
+/**
+ * A transport policy is a table of functions in a file of its own (`transport-gbn.c`), and one line
+ * in the list of `transport.c`. What they share lives in receiver.c and sender.c.
+ */
+
+#include "receiver.h"
+#include "sender.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct eun_transport {
+    const char *name;          /**< as on the command line */
+    const char *summary;       /**< one line for --help */
+    bool tolerates_reordering; /**< carries the ordering header; a WRITE packet its own RETH */
+    /** Receiver: a data packet of the QP arrived. */
+    void (*receive)(struct eun_receiver *rx, struct eun_receiver_env *env,
+                    const struct eun_data *packet, int64_t now, struct eun_rx_verdict *out);
+    /** Sender: a SACK or NACK arrived; the cumulative point has been taken in already. */
+    void (*feedback)(struct eun_sender *tx, const struct eun_sender_env *env,
+                     const struct eun_feedback *fb, int64_t now);
+    /** Sender: nothing came back for a timeout. */
+    void (*timeout)(struct eun_sender *tx, const struct eun_sender_env *env, int64_t now);
+};
+
+extern const struct eun_transport eun_transport_gbn;
+extern const struct eun_transport eun_transport_eunomia;
+
+/** All of them, NULL at the end; the first is the default. */
+extern const struct eun_transport *const eun_transports[];
+
+/** NULL where there is none of that name. */
+const struct eun_transport *eun_transport_find(const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#ifndef EUNOMIA_FRAME_H
+#define EUNOMIA_FRAME_H
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace ns3
+{
+
+/** What a frame is. Everything but Data travels in the control class, priority 0. */
+enum class EunomiaFrameKind : uint8_t { Data, Ack, Sack, Nack, Cnp, Pause };
+
+constexpr int EUNOMIA_FRAME_KINDS = 6;
+
+/** Name of a kind as in summary.json. */
+const char *EunomiaFrameKindName(EunomiaFrameKind kind);
+
+/**
+ * \brief A frame on its way: one cache line, pooled, handed from owner to owner by pointer.
+ *
+ * The fields of the wire are as wide as on the wire. `flow` and `hops` are the simulator's own.
+ */
+struct EunomiaFrame {
+    EunomiaFrame *next; //!< list link of whoever owns it now
+    int64_t arrivalPs;  //!< while on a link: when its last bit arrives
+    uint32_t bytes;     //!< stored length, FCS included
+    uint32_t src;       //!< host
+    uint32_t dst;       //!< host
+    uint32_t entropy;   //!< hash of addresses and UDP ports: what ECMP looks at
+    uint32_t qp;        //!< destination QP number
+    uint32_t psn;       //!< 24 bits; of a SACK or NACK the PSN it speaks of; of a Pause frame ns
+    uint32_t head;      //!< data: first PSN of the message; feedback: expected PSN
+    uint32_t msn;       //!< 24 bits; of a Pause frame the priority that it stops
+    uint32_t flow;      //!< statistics slot of the flow
+    uint16_t payload;   //!< bytes
+    uint16_t inPort;    //!< port of the present node that it came in by
+    EunomiaFrameKind kind;
+    uint8_t priority;   //!< 0 control, 1..7 data
+    uint8_t generation; //!< 7 bits: life of the destination QP number
+    uint8_t reason;     //!< of a NACK; of a Pause frame 1 XOFF, 0 XON
+    bool last : 1;      //!< ends its message
+    bool ce : 1;        //!< congestion experienced (ECN 11); data is sent ECT(0)
+    bool echo : 1;      //!< feedback carries a congestion notification (compatibility only)
+    bool retransmission : 1;
+    bool ackRequest : 1; //!< data: the sender waits for an answer (BTH A bit)
+    uint8_t hops; //!< links taken
+};
+
+static_assert(sizeof(EunomiaFrame) <= 64 + 8, "a frame should stay near one cache line");
+
+/**
+ * \brief Frames of one simulation, allocated in slabs and reused.
+ *
+ * Counts what conservation needs: taken = released + alive.
+ */
+class EunomiaFramePool
+{
+  public:
+    /** A frame with every field zero. */
+    EunomiaFrame *Take()
+    {
+        if (!m_free) {
+            Grow();
+        }
+        EunomiaFrame *frame = m_free;
+        m_free = frame->next;
+        *frame = EunomiaFrame{};
+        m_taken++;
+        return frame;
+    }
+
+    void Release(EunomiaFrame *frame)
+    {
+        frame->next = m_free;
+        m_free = frame;
+        m_released++;
+    }
+
+    uint64_t GetTaken() const { return m_taken; }
+    uint64_t GetAlive() const { return m_taken - m_released; }
+
+  private:
+    void Grow();
+
+    std::vector<std::unique_ptr<EunomiaFrame[]>> m_slabs;
+    EunomiaFrame *m_free = nullptr;
+    uint64_t m_taken = 0;
+    uint64_t m_released = 0;
+};
+
+/** First-in-first-out list of frames, linked through EunomiaFrame::next. */
+class EunomiaFrameQueue
+{
+  public:
+    bool IsEmpty() const { return m_head == nullptr; }
+    EunomiaFrame *Front() const { return m_head; }
+
+    void PushBack(EunomiaFrame *frame)
+    {
+        frame->next = nullptr;
+        if (m_head) {
+            m_tail->next = frame;
+        } else {
+            m_head = frame;
+        }
+        m_tail = frame;
+    }
+
+    EunomiaFrame *PopFront()
+    {
+        EunomiaFrame *frame = m_head;
+        m_head = frame->next;
+        return frame;
+    }
+
+  private:
+    EunomiaFrame *m_head = nullptr;
+    EunomiaFrame *m_tail = nullptr;
+};
+
+} // namespace ns3
+
+#endif

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#ifndef EUNOMIA_SWITCH_H
+#define EUNOMIA_SWITCH_H
+
+#include "core/switch/balancer.h"
+#include "core/switch/rng.h"
+#include "core/switch/shared-buffer.h"
+#include "eunomia-port.h"
+
+#include "ns3/object.h"
+#include "ns3/random-variable-stream.h"
+#include "ns3/traced-callback.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ns3
+{
+
+/**
+ * \ingroup eunomia
+ * \brief A shared-memory switch: forwards by destination host, balances data over equally short
+ * ways, pauses its neighbours (PFC) and marks (ECN).
+ *
+ * Aggregate it to a Node, add its ports, add routes; it configures itself when the simulation
+ * starts. Admission, pausing and the choice of the way are `core`'s (shared-buffer.h, balancer.h).
+ */
+class EunomiaSwitch : public Object, public EunomiaPortOwner
+{
+  public:
+    static TypeId GetTypeId();
+    EunomiaSwitch();
+    ~EunomiaSwitch() override;
+
+    /** Adds a port that is connected already; returns its number, from 0. */
+    uint32_t AddPort(Ptr<EunomiaPort> port);
+    /** Frames for `host` leave by one of `ports`, all equally short; replaces an earlier route. */
+    void SetRoute(uint32_t host, const std::vector<uint16_t> &ports);
+    /** Fixes the stream that seeds this switch's hash and random decisions; returns 1. */
+    int64_t AssignStreams(int64_t stream);
+
+    /**
+     * Computes thresholds and seeds; the start of the simulation does so, too, and aborts where
+     * this returns other than "": what is wrong with an attribute.
+     */
+    std::string Configure();
+
+    uint32_t GetNPorts() const { return static_cast<uint32_t>(m_ports.size()); }
+    Ptr<EunomiaPort> GetPort(uint32_t port) const { return m_ports.at(port); }
+    uint32_t GetQueueBytes(uint32_t port) const { return m_buffer.port_bytes[port]; }
+    const eun_buffer &GetBuffer() const { return m_buffer; }
+    uint64_t GetDrops() const { return m_drops; }
+    uint64_t GetMarks() const { return m_marks; }
+    /** XOFF frames. */
+    uint64_t GetPausesSent() const { return m_pauses; }
+    /** XOFF and XON frames. */
+    uint64_t GetPauseFramesMade() const { return m_pauseFrames; }
+
+    // EunomiaPortOwner
+    void Receive(EunomiaPort *port, EunomiaFrame *frame) override;
+    void Departs(EunomiaPort *port, EunomiaFrame *frame) override;
+    EunomiaFrame *Pull(EunomiaPort *) override { return nullptr; }
+    bool HasFrame(const EunomiaPort *) const override { return false; }
+    void PauseChanged(EunomiaPort *, uint32_t, bool) override {}
+
+    typedef void (*DropTracedCallback)(const EunomiaFrame &frame, uint32_t reason);
+    typedef void (*PauseTracedCallback)(uint32_t port, uint32_t priority, bool xoff);
+
+  protected:
+    void DoInitialize() override;
+    void DoDispose() override;
+
+  private:
+    struct Group {
+        uint32_t first;
+        uint32_t count;
+    };
+
+    /** Repeats the pause of a port while it lasts. */
+    struct Refresher {
+        Refresher(EunomiaSwitch *s, uint32_t p) : owner(s), port(p), timer(this) {}
+        void Fire() { owner->RefreshPause(port); }
+        EunomiaSwitch *owner;
+        uint32_t port;
+        EunomiaTimer<Refresher, &Refresher::Fire> timer;
+    };
+
+    static TypeId AddBufferAttributes(TypeId tid);
+    static TypeId AddPauseAttributes(TypeId tid);
+    uint32_t ChoosePort(const EunomiaFrame *frame);
+    void Drop(EunomiaFrame *frame, eun_drop_reason reason);
+    void Act(eun_pfc_action action, uint32_t port, uint32_t priority);
+    void RefreshPause(uint32_t port);
+    std::string SetUpBuffer();
+    void SetUpPort(uint32_t port);
+    std::string SetUpBalancer();
+
+    // Read for every frame
+    eun_buffer m_buffer{};
+    const eun_buffer_policy *m_policy = nullptr;
+    const eun_balancer *m_balancer = nullptr;
+    std::vector<uint64_t> m_balancerState;
+    uint64_t m_salt = 0;
+    eun_rng m_rng{};
+    std::vector<Group> m_routes; //!< [host]
+    std::vector<uint16_t> m_ways;
+    std::vector<EunomiaPort *> m_port;
+    EunomiaFramePool *m_pool;
+    uint64_t m_drops = 0;
+    uint64_t m_marks = 0;
+    uint64_t m_pauses = 0;
+    uint64_t m_pauseFrames = 0;
+
+    std::vector<Ptr<EunomiaPort>> m_ports;
+    std::vector<std::unique_ptr<Refresher>> m_refresh;
+    Ptr<UniformRandomVariable> m_seeder;
+    bool m_configured = false;
+
+    // Attributes
+    std::string m_balancerName;
+    std::string m_policyName;
+    uint64_t m_bufferBytes;
+    bool m_pfc;
+    uint8_t m_losslessMask;
+    double m_alpha;
+    double m_egressAlpha;
+    uint32_t m_reserve;
+    uint32_t m_resume;
+    uint32_t m_headroom;
+    uint32_t m_maxFrame;
+    uint32_t m_pauseFrame;
+    Time m_pauseTime;
+    uint32_t m_ecnMin;
+    uint32_t m_ecnMax;
+    double m_ecnProbability;
+
+    TracedCallback<const EunomiaFrame &, uint32_t> m_dropTrace;
+    TracedCallback<const EunomiaFrame &> m_markTrace;
+    TracedCallback<uint32_t, uint32_t, bool> m_pauseTrace;
+};
+
+} // namespace ns3
+
+#endif

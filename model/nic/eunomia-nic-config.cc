@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/** Attributes of EunomiaNic and what they turn into. */
+#include "eunomia-nic.h"
+
+#include "ns3/abort.h"
+#include "ns3/boolean.h"
+#include "ns3/double.h"
+#include "ns3/enum.h"
+#include "ns3/string.h"
+#include "ns3/uinteger.h"
+
+namespace ns3
+{
+
+NS_OBJECT_ENSURE_REGISTERED(EunomiaNic);
+
+TypeId EunomiaNic::GetTypeId()
+{
+    static TypeId tid =
+        AddCongestionAttributes(
+            AddOrderingAttributes(AddTransportAttributes(TypeId("ns3::EunomiaNic")
+                                                             .SetParent<Object>()
+                                                             .SetGroupName("Eunomia")
+                                                             .AddConstructor<EunomiaNic>())))
+            .AddTraceSource("Arrival", "A frame reached the NIC.",
+                            MakeTraceSourceAccessor(&EunomiaNic::m_arrivalTrace),
+                            "ns3::EunomiaPort::FrameTracedCallback")
+            .AddTraceSource("Completion",
+                            "A message completed at the sender: QP, bytes, time in the gate.",
+                            MakeTraceSourceAccessor(&EunomiaNic::m_completionTrace),
+                            "ns3::EunomiaNic::CompletionTracedCallback")
+            .AddTraceSource("Pool", "Blocks in use and QPs that hold metadata changed.",
+                            MakeTraceSourceAccessor(&EunomiaNic::m_poolTrace),
+                            "ns3::EunomiaNic::PoolTracedCallback");
+    return tid;
+}
+
+TypeId EunomiaNic::AddTransportAttributes(TypeId tid)
+{
+    return tid
+        .AddAttribute("Transport",
+                      "What the ends do about order and loss: a name from "
+                      "core/transport/transport.c.",
+                      StringValue("eunomia"), MakeStringAccessor(&EunomiaNic::m_transportName),
+                      MakeStringChecker())
+        .AddAttribute("Verb", "send, write or write-imm.", StringValue("send"),
+                      MakeStringAccessor(&EunomiaNic::m_verb), MakeStringChecker())
+        .AddAttribute("Gate",
+                      "When a Last packet may leave: none, sender, receiver; auto is none for "
+                      "SEND and for transports that stay in order, else sender.",
+                      StringValue("auto"), MakeStringAccessor(&EunomiaNic::m_gate),
+                      MakeStringChecker())
+        .AddAttribute("GateScope", "What the sender gate waits for: all of the qp, or the message.",
+                      StringValue("qp"), MakeStringAccessor(&EunomiaNic::m_gateScope),
+                      MakeStringChecker())
+        .AddAttribute("Mtu", "Payload bytes of a full packet.", UintegerValue(1024),
+                      MakeUintegerAccessor(&EunomiaNic::m_mtu),
+                      MakeUintegerChecker<uint32_t>(1, 9000))
+        .AddAttribute("FlatOverhead",
+                      "Bytes added to each data packet, controls being 60 bytes; 0: the real "
+                      "RoCEv2 lengths (core/wire/overhead.h).",
+                      UintegerValue(0), MakeUintegerAccessor(&EunomiaNic::m_flatOverhead),
+                      MakeUintegerChecker<uint32_t>(0, 1000))
+        .AddAttribute("FirstPsn", "First PSN of every QP.", UintegerValue(0),
+                      MakeUintegerAccessor(&EunomiaNic::m_firstPsn),
+                      MakeUintegerChecker<uint32_t>())
+        .AddAttribute("Window", "Most payload bytes that a QP has in flight; 0: no limit.",
+                      UintegerValue(0), MakeUintegerAccessor(&EunomiaNic::m_window),
+                      MakeUintegerChecker<uint32_t>())
+        .AddAttribute("AckEvery", "In-order packets that one ACK covers.", UintegerValue(1),
+                      MakeUintegerAccessor(&EunomiaNic::m_ackEvery),
+                      MakeUintegerChecker<uint32_t>(1))
+        .AddAttribute("NackInterval", "A go-back-N NACK for the same PSN repeats after this.",
+                      TimeValue(MicroSeconds(4)), MakeTimeAccessor(&EunomiaNic::m_nackInterval),
+                      MakeTimeChecker(Time(0)))
+        .AddAttribute("RetransmitTimeout", "No progress for this long: send again.",
+                      TimeValue(MilliSeconds(4)), MakeTimeAccessor(&EunomiaNic::m_rto),
+                      MakeTimeChecker(Time(1)))
+        .AddAttribute("RetryLimit", "Timeouts in a row without progress before the QP fails.",
+                      UintegerValue(7), MakeUintegerAccessor(&EunomiaNic::m_retryLimit),
+                      MakeUintegerChecker<uint32_t>(1));
+}
+
+TypeId EunomiaNic::AddOrderingAttributes(TypeId tid)
+{
+    return tid
+        .AddAttribute("PoolBlocks", "2-byte blocks of the ordering layer's pool.",
+                      UintegerValue(1024), MakeUintegerAccessor(&EunomiaNic::m_poolBlocks),
+                      MakeUintegerChecker<uint32_t>())
+        .AddAttribute("Banks", "Banks of the pool; a QP hashes to one.", UintegerValue(1),
+                      MakeUintegerAccessor(&EunomiaNic::m_banks), MakeUintegerChecker<uint32_t>(1))
+        .AddAttribute("QpCap", "PSNs that a QP may hold ahead of its cumulative point.",
+                      UintegerValue(256), MakeUintegerAccessor(&EunomiaNic::m_qpCap),
+                      MakeUintegerChecker<uint32_t>(1, 256))
+        .AddAttribute("IdleEpoch", "Time without reordering after which a QP's metadata goes back.",
+                      TimeValue(MicroSeconds(256)), MakeTimeAccessor(&EunomiaNic::m_idleEpoch),
+                      MakeTimeChecker(Time(1)))
+        .AddAttribute("FallbackAfter",
+                      "Memory refusals in a row without progress before a QP falls back to "
+                      "go-back-N.",
+                      UintegerValue(16), MakeUintegerAccessor(&EunomiaNic::m_fallbackAfter),
+                      MakeUintegerChecker<uint32_t>(1))
+        .AddAttribute("StagingLimit", "Last packets that the receiver gate can stage.",
+                      UintegerValue(64), MakeUintegerAccessor(&EunomiaNic::m_stagingLimit),
+                      MakeUintegerChecker<uint32_t>());
+}
+
+TypeId EunomiaNic::AddCongestionAttributes(TypeId tid)
+{
+    return tid
+        .AddAttribute("CongestionControl", "dcqcn or none.", StringValue("dcqcn"),
+                      MakeStringAccessor(&EunomiaNic::m_ccName), MakeStringChecker())
+        .AddAttribute("CnpInterval", "At most one CNP per QP in this time.",
+                      TimeValue(MicroSeconds(4)), MakeTimeAccessor(&EunomiaNic::m_cnpInterval),
+                      MakeTimeChecker(Time(0)))
+        .AddAttribute("EchoInAck",
+                      "Congestion notifications travel in every ACK and NACK of a marked packet "
+                      "and in every out-of-order NACK, as in conweave-ns3, instead of CNP frames.",
+                      BooleanValue(false), MakeBooleanAccessor(&EunomiaNic::m_echoInAck),
+                      MakeBooleanChecker())
+        .AddAttribute("DcqcnGain", "g of DCQCN.", DoubleValue(1.0 / 256),
+                      MakeDoubleAccessor(&EunomiaNic::m_gain), MakeDoubleChecker<double>(0, 1))
+        .AddAttribute("DcqcnAlphaInterval", "Time between updates of alpha.",
+                      TimeValue(MicroSeconds(1)), MakeTimeAccessor(&EunomiaNic::m_alphaInterval),
+                      MakeTimeChecker(Time(1)))
+        .AddAttribute("DcqcnDecreaseInterval", "Time between checks for a rate decrease.",
+                      TimeValue(MicroSeconds(4)), MakeTimeAccessor(&EunomiaNic::m_decreaseInterval),
+                      MakeTimeChecker(Time(1)))
+        .AddAttribute("DcqcnIncreaseInterval", "Time between rate increases.",
+                      TimeValue(MicroSeconds(300)),
+                      MakeTimeAccessor(&EunomiaNic::m_increaseInterval), MakeTimeChecker(Time(1)))
+        .AddAttribute("DcqcnFastRecoverySteps", "F of DCQCN.", UintegerValue(1),
+                      MakeUintegerAccessor(&EunomiaNic::m_fastRecovery),
+                      MakeUintegerChecker<uint32_t>())
+        .AddAttribute("DcqcnRateAi", "Additive increase.", DataRateValue(DataRate("40Mbps")),
+                      MakeDataRateAccessor(&EunomiaNic::m_rateAi), MakeDataRateChecker())
+        .AddAttribute("DcqcnRateHai", "Hyper increase.", DataRateValue(DataRate("100Mbps")),
+                      MakeDataRateAccessor(&EunomiaNic::m_rateHai), MakeDataRateChecker())
+        .AddAttribute("DcqcnRateMin", "Lowest rate.", DataRateValue(DataRate("100Mbps")),
+                      MakeDataRateAccessor(&EunomiaNic::m_rateMin), MakeDataRateChecker())
+        .AddAttribute("DcqcnClampTarget", "Every decrease sets the target to the current rate.",
+                      BooleanValue(false), MakeBooleanAccessor(&EunomiaNic::m_clampTarget),
+                      MakeBooleanChecker());
+}
+
+std::string EunomiaNic::Configure()
+{
+    if (m_configured) {
+        return "";
+    }
+    EunomiaRequirePicoseconds();
+    NS_ABORT_MSG_UNLESS(m_port, "EunomiaNic: SetPort() comes before Configure()");
+    std::string problem = ConfigureNames();
+    if (problem.empty()) {
+        problem = ConfigureGate();
+    }
+    if (problem.empty()) {
+        problem = ConfigureOrdering();
+    }
+    if (!problem.empty()) {
+        return problem;
+    }
+    ConfigureOverhead();
+    ConfigureCongestion();
+    m_txEnv.mtu = m_mtu;
+    m_txEnv.cap_psns = m_qpCap;
+    m_txEnv.window_bytes = m_window;
+    m_txEnv.rto_ps = m_rto.GetTimeStep();
+    m_txEnv.retry_limit = m_retryLimit;
+    m_rxEnv.nack_interval_ps = m_nackInterval.GetTimeStep();
+    m_rxEnv.ack_every = m_ackEvery;
+    m_rxEnv.fallback_after = m_fallbackAfter;
+    m_rxEnv.staging_limit = m_stagingLimit;
+    m_configured = true;
+    return "";
+}
+
+std::string EunomiaNic::ConfigureNames()
+{
+    m_transport = eun_transport_find(m_transportName.c_str());
+    if (!m_transport) {
+        return "Transport: there is no transport " + m_transportName;
+    }
+    m_cc = eun_cc_find(m_ccName.c_str());
+    if (!m_cc) {
+        return "CongestionControl: there is no control " + m_ccName;
+    }
+    if (m_verb != "send" && m_verb != "write" && m_verb != "write-imm") {
+        return "Verb: there is no verb " + m_verb;
+    }
+    return "";
+}
+
+std::string EunomiaNic::ConfigureGate()
+{
+    if (m_gate == "auto") {
+        const bool hold = m_verb != "send" && m_transport->tolerates_reordering;
+        m_txEnv.gate = hold ? EUN_GATE_SENDER : EUN_GATE_NONE;
+    } else if (m_gate == "none") {
+        m_txEnv.gate = EUN_GATE_NONE;
+    } else if (m_gate == "sender") {
+        m_txEnv.gate = EUN_GATE_SENDER;
+    } else if (m_gate == "receiver") {
+        m_txEnv.gate = EUN_GATE_RECEIVER;
+    } else {
+        return "Gate: there is no gate " + m_gate;
+    }
+    if (m_gateScope != "qp" && m_gateScope != "message") {
+        return "GateScope: there is no scope " + m_gateScope;
+    }
+    m_txEnv.gate_scope_message = m_gateScope == "message";
+    m_rxEnv.stage_last = m_txEnv.gate == EUN_GATE_RECEIVER;
+    return "";
+}
+
+void EunomiaNic::ConfigureOverhead()
+{
+    if (m_flatOverhead) {
+        eun_overhead_flat(&m_overhead, m_flatOverhead);
+        return;
+    }
+    const eun_verb verb = m_verb == "send"    ? EUN_VERB_SEND
+                          : m_verb == "write" ? EUN_VERB_WRITE
+                                              : EUN_VERB_WRITE_IMM;
+    eun_overhead_roce(&m_overhead, verb, !m_transport->tolerates_reordering);
+}
+
+std::string EunomiaNic::ConfigureOrdering()
+{
+    if (!m_transport->tolerates_reordering) {
+        return "";
+    }
+    eun_reorder_config config{};
+    config.blocks = m_poolBlocks;
+    config.banks = m_banks;
+    config.cap_psns = m_qpCap;
+    config.block_bits = 16;
+    config.idle_epoch_ps = m_idleEpoch.GetTimeStep();
+    m_reorder = eun_reorder_new(&config);
+    m_rxEnv.reorder = m_reorder;
+    if (!m_reorder) {
+        return "PoolBlocks: " + std::to_string(m_poolBlocks) + " blocks do not make " +
+               std::to_string(m_banks) + " banks of at most 65,534";
+    }
+    return "";
+}
+
+void EunomiaNic::ConfigureCongestion()
+{
+    m_ccConfig.line_rate_bps = m_port->GetRateBps();
+    eun_dcqcn_config &d = m_ccConfig.dcqcn;
+    d.g = m_gain;
+    d.alpha_interval_ps = m_alphaInterval.GetTimeStep();
+    d.decrease_interval_ps = m_decreaseInterval.GetTimeStep();
+    d.increase_interval_ps = m_increaseInterval.GetTimeStep();
+    d.fast_recovery_steps = m_fastRecovery;
+    d.rate_ai_bps = m_rateAi.GetBitRate();
+    d.rate_hai_bps = m_rateHai.GetBitRate();
+    d.rate_min_bps = m_rateMin.GetBitRate();
+    d.clamp_target = m_clampTarget;
+}
+
+} // namespace ns3

@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "eunomia-nic.h"
+
+#include "core/switch/rng.h"
+
+#include "ns3/abort.h"
+#include "ns3/simulation-singleton.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace ns3
+{
+
+EunomiaNic::TxQp::TxQp(EunomiaNic *owner, uint32_t n)
+    : nic(owner), number(n), rto(this), cc0(this), cc1(this)
+{
+}
+
+EunomiaNic::EunomiaNic()
+    : m_pool(SimulationSingleton<EunomiaFramePool>::Get()),
+      m_flows(SimulationSingleton<EunomiaFlowTable>::Get()), m_paceTimer(this), m_sweepTimer(this)
+{
+}
+
+EunomiaNic::~EunomiaNic()
+{
+    for (const auto &qp : m_tx) {
+        eun_sender_free(qp->tx);
+    }
+    eun_reorder_free(m_reorder);
+}
+
+void EunomiaNic::DoDispose()
+{
+    m_port = nullptr;
+    m_portPtr = nullptr;
+    m_user = nullptr;
+    Object::DoDispose();
+}
+
+void EunomiaNic::SetPort(Ptr<EunomiaPort> port, uint32_t host)
+{
+    port->SetOwner(this);
+    m_portPtr = port;
+    m_port = PeekPointer(port);
+    m_host = host;
+}
+
+uint32_t EunomiaNic::GetMaxFrame() const
+{
+    return eun_overhead_data(&m_overhead, m_txEnv.mtu, true, true);
+}
+
+// ---------------------------------------------------------------- connections
+
+void EunomiaNic::RequireConfigured()
+{
+    if (!m_configured) {
+        const std::string problem = Configure();
+        NS_ABORT_MSG_UNLESS(problem.empty(), "EunomiaNic: " << problem);
+    }
+}
+
+uint32_t EunomiaNic::Connect(Ptr<EunomiaNic> peer, uint8_t priority)
+{
+    NS_ABORT_MSG_UNLESS(priority >= 1 && priority <= 7, "data priority " << +priority);
+    RequireConfigured();
+    if (m_freeTx.empty()) {
+        m_freeTx.push_back(static_cast<uint32_t>(m_tx.size()));
+        m_tx.push_back(std::make_unique<TxQp>(this, m_freeTx.back()));
+        m_tx.back()->tx = eun_sender_new(m_transport, m_firstPsn);
+        NS_ABORT_MSG_UNLESS(m_tx.back()->tx, "out of memory");
+    }
+    TxQp &qp = *m_tx[m_freeTx.front()];
+    m_freeTx.pop_front();
+    eun_sender_reset(qp.tx, m_transport, m_firstPsn);
+    m_cc->init(&qp.cc, &m_ccConfig);
+    qp.open = true;
+    qp.generation = (qp.generation + 1) & 0x7f;
+    qp.priority = priority;
+    qp.nextAvailPs = 0;
+    qp.peer = PeekPointer(peer);
+    // A UDP source port of its own per connection is what ECMP tells connections apart by.
+    qp.entropy = static_cast<uint32_t>(eun_mix64(static_cast<uint64_t>(m_host) << 40 |
+                                                 static_cast<uint64_t>(peer->m_host) << 16 |
+                                                 (m_connections++ & 0xffff)));
+    qp.peerQp = peer->OpenReceiver(this, qp);
+    qp.peerGeneration = peer->m_rx[qp.peerQp].generation;
+    return qp.number;
+}
+
+uint32_t EunomiaNic::OpenReceiver(EunomiaNic *peer, const TxQp &peerQp)
+{
+    RequireConfigured();
+    if (m_freeRx.empty()) {
+        m_freeRx.push_back(static_cast<uint32_t>(m_rx.size()));
+        m_rx.emplace_back();
+    }
+    const uint32_t number = m_freeRx.front();
+    m_freeRx.pop_front();
+    RxQp &qp = m_rx[number];
+    eun_receiver_init(&qp.rx, number, peer->m_firstPsn);
+    if (m_reorder) {
+        NS_ABORT_MSG_UNLESS(eun_reorder_open(m_reorder, number), "out of memory");
+    }
+    qp.open = true;
+    qp.nextCnpPs = 0;
+    qp.peer = peer;
+    qp.peerQp = peerQp.number;
+    qp.generation = (qp.generation + 1) & 0x7f;
+    qp.peerGeneration = peerQp.generation;
+    qp.entropy = static_cast<uint32_t>(eun_mix64(peerQp.entropy));
+    return number;
+}
+
+void EunomiaNic::Close(uint32_t number)
+{
+    TxQp &qp = *m_tx.at(number);
+    NS_ABORT_MSG_UNLESS(qp.open, "QP " << number << " is closed already");
+    qp.open = false;
+    qp.rto.Arm(qp.rto.NEVER);
+    qp.cc0.Arm(qp.cc0.NEVER);
+    qp.cc1.Arm(qp.cc1.NEVER);
+    qp.peer->CloseReceiver(qp.peerQp);
+    if (!qp.queued) {
+        Recycle(&qp);
+    }
+}
+
+void EunomiaNic::CloseReceiver(uint32_t number)
+{
+    RxQp &qp = m_rx.at(number);
+    eun_receiver_close(&qp.rx, &m_rxEnv);
+    qp.open = false;
+    m_freeRx.push_back(number);
+}
+
+void EunomiaNic::Post(uint32_t number, uint32_t bytes, uint32_t flow)
+{
+    TxQp &qp = *m_tx.at(number);
+    NS_ABORT_MSG_UNLESS(qp.open, "QP " << number << " is closed");
+    NS_ABORT_MSG_UNLESS(eun_sender_post(qp.tx, &m_txEnv, bytes, flow),
+                        "a message has 1 to 2^31 bytes, not " << bytes);
+    eun_sender_stamp(qp.tx, EunomiaNow());
+    Consider(qp);
+    m_port->Wake();
+}
+
+// ---------------------------------------------------------------- sending
+
+void EunomiaNic::PushReady(TxQp *qp)
+{
+    ReadyList &list = m_ready[qp->priority];
+    qp->nextReady = nullptr;
+    if (list.head) {
+        list.tail->nextReady = qp;
+    } else {
+        list.head = qp;
+        m_readyMask |= 1u << qp->priority;
+    }
+    list.tail = qp;
+}
+
+EunomiaNic::TxQp *EunomiaNic::PopReady()
+{
+    const uint32_t open = OpenPriorities();
+    if (!open) {
+        return nullptr;
+    }
+    const uint32_t fromTurn = open & (~0u << m_turn);
+    const auto p = static_cast<uint32_t>(__builtin_ctz(fromTurn ? fromTurn : open));
+    m_turn = p + 1 < m_ready.size() ? p + 1 : 1;
+    TxQp *qp = m_ready[p].head;
+    m_ready[p].head = qp->nextReady;
+    if (!m_ready[p].head) {
+        m_readyMask &= ~(1u << p);
+    }
+    return qp;
+}
+
+void EunomiaNic::Consider(TxQp &qp)
+{
+    if (qp.queued || !qp.open || eun_sender_state(qp.tx, &m_txEnv) != EUN_TX_READY) {
+        return;
+    }
+    File(qp, std::max(EunomiaNow(), m_port->WireFreeAt()));
+}
+
+void EunomiaNic::File(TxQp &qp, int64_t wireFreeAt)
+{
+    qp.queued = true;
+    if (qp.nextAvailPs <= wireFreeAt) {
+        PushReady(&qp);
+        return;
+    }
+    m_paced.push_back({qp.nextAvailPs, m_paceOrder++, &qp});
+    std::push_heap(m_paced.begin(), m_paced.end(), std::greater<Paced>());
+    ArmPace();
+}
+
+void EunomiaNic::ArmPace()
+{
+    if (!m_paced.empty() && m_paced.front().at < m_paceTimer.Deadline()) {
+        m_paceTimer.Arm(m_paced.front().at);
+    }
+}
+
+void EunomiaNic::ReleaseDuePaced(int64_t now)
+{
+    while (!m_paced.empty() && m_paced.front().at <= now) {
+        std::pop_heap(m_paced.begin(), m_paced.end(), std::greater<Paced>());
+        PushReady(m_paced.back().qp);
+        m_paced.pop_back();
+    }
+    ArmPace();
+}
+
+void EunomiaNic::PaceExpired()
+{
+    // Ready before Wake(): a busy port asks only whether anything is.
+    ReleaseDuePaced(EunomiaNow());
+    m_port->Wake();
+}
+
+uint32_t EunomiaNic::OpenPriorities() const
+{
+    uint32_t open = m_readyMask;
+    for (uint32_t rest = open; rest; rest &= rest - 1) {
+        const auto p = static_cast<uint32_t>(__builtin_ctz(rest));
+        if (m_port->IsPaused(p)) {
+            open &= ~(1u << p);
+        }
+    }
+    return open;
+}
+
+bool EunomiaNic::HasFrame(const EunomiaPort *) const
+{
+    return OpenPriorities() != 0;
+}
+
+EunomiaFrame *EunomiaNic::Pull(EunomiaPort *)
+{
+    ReleaseDuePaced(EunomiaNow());
+    while (TxQp *qp = PopReady()) {
+        qp->queued = false;
+        if (!qp->open) {
+            Recycle(qp);
+        } else if (eun_sender_state(qp->tx, &m_txEnv) == EUN_TX_READY) {
+            return BuildData(*qp);
+        }
+    }
+    return nullptr;
+}
+
+EunomiaFrame *EunomiaNic::BuildData(TxQp &qp)
+{
+    const int64_t now = EunomiaNow();
+    eun_tx_packet packet;
+    eun_sender_next(qp.tx, &m_txEnv, now, &packet);
+    EunomiaFrame *frame = m_pool->Take();
+    frame->kind = EunomiaFrameKind::Data;
+    frame->priority = qp.priority;
+    frame->src = m_host;
+    frame->dst = qp.peer->m_host;
+    frame->entropy = qp.entropy;
+    frame->qp = qp.peerQp;
+    frame->generation = qp.peerGeneration;
+    frame->psn = eun_psn_to_wire(packet.data.psn);
+    frame->head = packet.data.head;
+    frame->msn = packet.data.msn & EUN_PSN_MASK;
+    frame->payload = static_cast<uint16_t>(packet.data.payload);
+    frame->last = packet.data.last;
+    frame->retransmission = packet.retransmission;
+    frame->ackRequest = packet.data.ack_request;
+    frame->flow = static_cast<uint32_t>(packet.cookie);
+    frame->bytes =
+        eun_overhead_data(&m_overhead, packet.data.payload, packet.first, packet.data.last);
+    Count(frame);
+    EunomiaFlowStats &flow = (*m_flows)[frame->flow];
+    flow.packets++;
+    if (packet.retransmission) {
+        flow.retransmitted++;
+        m_retransmitted++;
+        m_retransmittedBytes += frame->bytes;
+    }
+    const int64_t wire = m_port->TransmissionTime(frame->bytes);
+    if (qp.cc.rate_bps >= m_ccConfig.line_rate_bps) {
+        qp.nextAvailPs = now + wire;
+    } else {
+        const uint64_t bits = (frame->bytes + m_overhead.gap) * 8ull;
+        qp.nextAvailPs = now + static_cast<int64_t>(bits * 1'000'000'000'000ull / qp.cc.rate_bps);
+    }
+    qp.rto.Arm(eun_sender_deadline(qp.tx, &m_txEnv));
+    if (eun_sender_state(qp.tx, &m_txEnv) == EUN_TX_READY) {
+        File(qp, now + wire);
+    }
+    return frame;
+}
+
+// ---------------------------------------------------------------- receiving
+
+void EunomiaNic::Receive(EunomiaPort *, EunomiaFrame *frame)
+{
+    m_arrivalTrace(*frame);
+    m_consumed++;
+    if (frame->kind == EunomiaFrameKind::Data) {
+        ReceiveData(frame);
+    } else {
+        ReceiveFeedback(frame);
+    }
+}
+
+EunomiaFrame *EunomiaNic::NewControl(EunomiaFrameKind kind, uint32_t bytes, const RxQp &qp)
+{
+    EunomiaFrame *frame = m_pool->Take();
+    frame->kind = kind;
+    frame->bytes = bytes;
+    frame->src = m_host;
+    frame->dst = qp.peer->m_host;
+    frame->entropy = qp.entropy;
+    frame->qp = qp.peerQp;
+    frame->generation = qp.peerGeneration;
+    Count(frame);
+    return frame;
+}
+
+void EunomiaNic::ReceiveData(EunomiaFrame *frame)
+{
+    RxQp &qp = m_rx[frame->qp];
+    if (!qp.open || qp.generation != frame->generation || qp.peer->m_host != frame->src) {
+        m_stale++;
+        m_pool->Release(frame);
+        return;
+    }
+    const int64_t now = EunomiaNow();
+    eun_data data;
+    data.psn = eun_psn_from_wire(frame->psn, qp.rx.expected);
+    data.head = frame->head;
+    data.msn = eun_psn_from_wire(frame->msn, qp.rx.msn);
+    data.payload = frame->payload;
+    data.last = frame->last;
+    data.ack_request = frame->ackRequest;
+    eun_rx_verdict verdict;
+    m_transport->receive(&qp.rx, &m_rxEnv, &data, now, &verdict);
+    Account(frame, verdict);
+    const bool ce = frame->ce;
+    m_pool->Release(frame);
+    if (ce && !m_echoInAck && now >= qp.nextCnpPs) {
+        qp.nextCnpPs = now + m_cnpInterval.GetTimeStep();
+        SendCnp(qp);
+    }
+    if (verdict.feedback.kind != EUN_FEEDBACK_NONE) {
+        const bool refused = verdict.feedback.kind == EUN_FEEDBACK_NACK;
+        Answer(qp, verdict.feedback, m_echoInAck && (ce || refused));
+    }
+    if (verdict.completed && m_user) {
+        m_user->MessagesVisible(qp.peer, qp.peerQp, verdict.completed);
+    }
+}
+
+void EunomiaNic::Account(EunomiaFrame *frame, const eun_rx_verdict &verdict)
+{
+    EunomiaFlowStats &flow = (*m_flows)[frame->flow];
+    if (verdict.disposition == EUN_RX_ACCEPTED || verdict.disposition == EUN_RX_HELD) {
+        flow.accepted += frame->payload;
+    }
+    if (!verdict.out_of_order) {
+        return;
+    }
+    flow.outOfOrder++;
+    flow.maxSpan = std::max(flow.maxSpan, verdict.span);
+    m_flows->CountSpan(verdict.span);
+    m_outOfOrder++;
+    if (!m_reorder) {
+        return;
+    }
+    if (m_sweepTimer.Deadline() == m_sweepTimer.NEVER) {
+        m_sweepTimer.Arm(EunomiaNow() + m_idleEpoch.GetTimeStep());
+    }
+    const struct eun_reorder_stats *stats = eun_reorder_stats(m_reorder);
+    m_poolTrace(stats->blocks_in_use, stats->qps_active);
+}
+
+void EunomiaNic::Sweep()
+{
+    const int64_t next = eun_reorder_sweep(m_reorder, EunomiaNow());
+    const struct eun_reorder_stats *stats = eun_reorder_stats(m_reorder);
+    m_poolTrace(stats->blocks_in_use, stats->qps_active);
+    m_sweepTimer.Arm(next);
+}
+
+void EunomiaNic::Answer(RxQp &qp, const eun_feedback &feedback, bool echo)
+{
+    EunomiaFrameKind kind = EunomiaFrameKind::Ack;
+    if (feedback.kind == EUN_FEEDBACK_SACK) {
+        kind = EunomiaFrameKind::Sack;
+    } else if (feedback.kind == EUN_FEEDBACK_NACK) {
+        kind = EunomiaFrameKind::Nack;
+    }
+    const uint32_t bytes = kind == EunomiaFrameKind::Ack ? m_overhead.ack : m_overhead.sack;
+    EunomiaFrame *frame = NewControl(kind, bytes, qp);
+    frame->head = eun_psn_to_wire(feedback.expected);
+    frame->psn = eun_psn_to_wire(feedback.psn);
+    frame->reason = feedback.reason;
+    frame->echo = echo;
+    m_port->Send(frame);
+}
+
+void EunomiaNic::SendCnp(RxQp &qp)
+{
+    m_port->Send(NewControl(EunomiaFrameKind::Cnp, m_overhead.cnp, qp));
+}
+
+void EunomiaNic::ReceiveFeedback(EunomiaFrame *frame)
+{
+    const EunomiaFrame f = *frame;
+    m_pool->Release(frame);
+    TxQp &qp = *m_tx[f.qp];
+    if (!qp.open || qp.generation != f.generation || qp.peer->m_host != f.src) {
+        m_stale++;
+        return;
+    }
+    if (f.kind == EunomiaFrameKind::Cnp) {
+        NotifyCongestion(qp);
+        return;
+    }
+    eun_feedback feedback;
+    feedback.kind = f.kind == EunomiaFrameKind::Ack    ? EUN_FEEDBACK_ACK
+                    : f.kind == EunomiaFrameKind::Sack ? EUN_FEEDBACK_SACK
+                                                       : EUN_FEEDBACK_NACK;
+    feedback.reason = f.reason;
+    feedback.expected = eun_psn_from_wire(f.head, eun_sender_una(qp.tx));
+    feedback.psn = eun_psn_from_wire(f.psn, eun_sender_una(qp.tx));
+    eun_sender_feedback(qp.tx, &m_txEnv, &feedback, EunomiaNow());
+    qp.rto.Arm(eun_sender_deadline(qp.tx, &m_txEnv));
+    if (!ReportCompleted(qp)) {
+        return;
+    }
+    if (f.echo) {
+        NotifyCongestion(qp);
+    }
+    Consider(qp);
+    m_port->Wake();
+}
+
+bool EunomiaNic::ReportCompleted(TxQp &qp)
+{
+    // The user may close the QP, and open the number again, before it returns.
+    const uint8_t generation = qp.generation;
+    eun_message message;
+    while (qp.open && qp.generation == generation && eun_sender_completed(qp.tx, &message)) {
+        m_completionTrace(qp.number, message.bytes, TimeStep(message.wait_ps));
+        if (m_user) {
+            m_user->MessageCompleted(this, qp.number, message);
+        }
+    }
+    return qp.open && qp.generation == generation;
+}
+
+void EunomiaNic::NotifyCongestion(TxQp &qp)
+{
+    m_cc->on_cnp(&qp.cc, &m_ccConfig, EunomiaNow());
+    ArmCc(qp);
+}
+
+void EunomiaNic::ArmCc(TxQp &qp)
+{
+    qp.cc0.Arm(qp.cc.deadline_ps[0]);
+    qp.cc1.Arm(qp.cc.deadline_ps[1]);
+}
+
+void EunomiaNic::CcExpired(TxQp &qp, int timer)
+{
+    m_cc->on_timer(&qp.cc, &m_ccConfig, timer, EunomiaNow());
+    ArmCc(qp);
+}
+
+void EunomiaNic::RtoExpired(TxQp &qp)
+{
+    // The deadline may have moved since the timer was armed.
+    const int64_t deadline = eun_sender_deadline(qp.tx, &m_txEnv);
+    if (deadline > EunomiaNow()) {
+        qp.rto.Arm(deadline);
+        return;
+    }
+    if (!eun_sender_timeout(qp.tx, &m_txEnv, EunomiaNow())) {
+        if (m_user) {
+            m_user->QpFailed(this, qp.number, "retry-limit");
+        }
+        return;
+    }
+    qp.rto.Arm(eun_sender_deadline(qp.tx, &m_txEnv));
+    Consider(qp);
+    m_port->Wake();
+}
+
+} // namespace ns3

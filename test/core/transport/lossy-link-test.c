@@ -1,0 +1,672 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/**
+ * The real sender, receiver and ordering layer over a virtual clock and a link that loses,
+ * duplicates, reorders and delays data and feedback. A naive model of both ends, which counts
+ * arrivals PSN by PSN, watches every step. EUNOMIA_DEEP=1 makes a million runs.
+ */
+#include "test-support.h"
+
+#include "core/transport/receiver-internal.h"
+
+#include <string.h>
+
+#define QPS_MAX 3u
+#define MESSAGES_MAX 8u
+#define PSNS_MAX 1024u
+#define STEPS_MAX 3000000u
+
+enum event_kind { EVENT_DATA, EVENT_FEEDBACK, EVENT_SEND, EVENT_TIMER, EVENT_POST };
+
+struct event {
+    int64_t at;
+    uint64_t order;
+    enum event_kind kind;
+    uint32_t qp;
+    union {
+        struct eun_data data;
+        struct eun_feedback feedback;
+    } u;
+};
+
+/** What the run draws once. */
+struct channel {
+    uint32_t loss;       /**< percent */
+    uint32_t nack_loss;  /**< percent, of SACK and NACK in addition */
+    uint32_t duplicates; /**< percent */
+    uint32_t forged;     /**< percent of arrivals that a forged packet precedes */
+    int64_t delay;
+    int64_t jitter;      /**< added delay, uniform; more than `gap` reorders */
+    int64_t gap;         /**< between sends of a QP */
+    int64_t pause_from;  /**< nobody sends from here ... */
+    int64_t pause_until; /**< ... to here */
+};
+
+struct naive_message {
+    uint32_t head; /**< counted from the first PSN */
+    uint32_t packets;
+    uint32_t bytes;
+};
+
+/** One QP: the objects under test and the naive model of both ends; PSNs from 0. */
+struct qp {
+    struct eun_sender *tx;
+    struct eun_receiver rx;
+    uint32_t origin;
+    uint32_t messages;
+    uint32_t posted;
+    struct naive_message message[MESSAGES_MAX];
+    uint32_t psns;
+    uint32_t sent[PSNS_MAX]; /**< 1 + recoveries when it was sent last; 0: never */
+    uint32_t retransmitted;
+    uint32_t recoveries; /**< timeouts and NACKs that the sender saw */
+    uint32_t tx_completed;
+    bool arrived[PSNS_MAX]; /**< at least once */
+    bool kept[PSNS_MAX];    /**< the receiver has it */
+    uint32_t expected;
+    uint32_t rx_completed;
+    bool send_pending;
+    int64_t next_send;
+    int64_t timer; /**< INT64_MAX: none pending */
+};
+
+struct run {
+    struct test_random r;
+    uint64_t seed;
+    const struct eun_transport *transport;
+    struct channel channel;
+    struct eun_sender_env tx_env;
+    struct eun_receiver_env rx_env;
+    uint32_t qps;
+    struct qp qp[QPS_MAX];
+    int64_t now;
+    int64_t bound;
+    uint64_t order;
+    uint64_t steps;
+    struct event *heap;
+    size_t events;
+    size_t room;
+};
+
+#define CHECK(run, condition)                                                                      \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            fail_msg("run seed %#llx, step %llu: %s", (unsigned long long)(run)->seed,             \
+                     (unsigned long long)(run)->steps, #condition);                                \
+    } while (0)
+
+/* The virtual clock: a binary heap of events. */
+
+static bool earlier(const struct event *a, const struct event *b)
+{
+    return a->at != b->at ? a->at < b->at : a->order < b->order;
+}
+
+static void push(struct run *run, struct event event)
+{
+    if (run->events == run->room) {
+        run->room = run->room ? run->room * 2 : 256;
+        run->heap = realloc(run->heap, run->room * sizeof *run->heap);
+        assert_non_null(run->heap);
+    }
+    event.order = run->order++;
+    size_t i = run->events++;
+    for (; i > 0 && earlier(&event, &run->heap[(i - 1) / 2]); i = (i - 1) / 2)
+        run->heap[i] = run->heap[(i - 1) / 2];
+    run->heap[i] = event;
+}
+
+static struct event pop(struct run *run)
+{
+    const struct event top = run->heap[0];
+    const struct event moved = run->heap[--run->events];
+    size_t i = 0;
+    for (;;) {
+        size_t child = 2 * i + 1;
+        if (child >= run->events)
+            break;
+        if (child + 1 < run->events && earlier(&run->heap[child + 1], &run->heap[child]))
+            child++;
+        if (!earlier(&run->heap[child], &moved))
+            break;
+        run->heap[i] = run->heap[child];
+        i = child;
+    }
+    run->heap[i] = moved;
+    return top;
+}
+
+/** Puts a packet or an answer on the link: lost, once, or twice. */
+static void transmit(struct run *run, struct event event, uint32_t extra_loss)
+{
+    const struct channel *c = &run->channel;
+    uint32_t copies = test_chance(&run->r, c->duplicates) ? 2 : 1;
+    while (copies-- > 0) {
+        if (test_chance(&run->r, c->loss) || test_chance(&run->r, extra_loss))
+            continue;
+        event.at = run->now + c->delay;
+        if (c->jitter > 0)
+            event.at += (int64_t)(test_random_next(&run->r) % (uint64_t)c->jitter);
+        push(run, event);
+    }
+}
+
+/* The sending end. */
+
+static uint32_t message_of(const struct qp *qp, uint32_t psn)
+{
+    uint32_t i = 0;
+    while (psn - qp->message[i].head >= qp->message[i].packets)
+        i++;
+    return i;
+}
+
+static bool is_last(const struct qp *qp, uint32_t psn)
+{
+    const struct naive_message *m = &qp->message[message_of(qp, psn)];
+    return psn == m->head + m->packets - 1u;
+}
+
+static uint32_t naive_payload(const struct run *run, const struct qp *qp, uint32_t psn)
+{
+    const struct naive_message *m = &qp->message[message_of(qp, psn)];
+    const uint32_t before = (psn - m->head) * run->tx_env.mtu;
+    return m->bytes - before < run->tx_env.mtu ? m->bytes - before : run->tx_env.mtu;
+}
+
+static void check_gate(const struct run *run, const struct qp *qp, uint32_t psn)
+{
+    if (run->tx_env.gate != EUN_GATE_SENDER)
+        return;
+    const uint32_t head = qp->message[message_of(qp, psn)].head;
+    for (uint32_t p = run->tx_env.gate_scope_message ? head : 0; p < psn; p++)
+        CHECK(run, qp->arrived[p]);
+}
+
+/**
+ * A packet that leaves for the first time: gate, cap and window hold. `nxt` is what the sender said
+ * before; a PSN below it is a Last that was held.
+ */
+static void check_new(const struct run *run, const struct qp *qp, uint32_t psn, uint32_t nxt)
+{
+    const uint32_t una = eun_sender_una(qp->tx) - qp->origin;
+    uint64_t inflight = 0;
+    bool past_held_last = false;
+    for (uint32_t p = una; p < nxt; p++) {
+        if (qp->sent[p]) {
+            inflight += naive_payload(run, qp, p);
+            continue;
+        }
+        CHECK(run, is_last(qp, p) && run->tx_env.gate == EUN_GATE_SENDER);
+        past_held_last = true;
+    }
+    if (is_last(qp, psn))
+        check_gate(run, qp, psn);
+    if (psn < nxt)
+        return;
+    CHECK(run, psn == nxt);
+    if (past_held_last) {
+        CHECK(run, run->transport->tolerates_reordering);
+        CHECK(run, psn - una < run->tx_env.cap_psns);
+    }
+    if (run->tx_env.window_bytes > 0 && inflight > 0)
+        CHECK(run, inflight + naive_payload(run, qp, psn) <= run->tx_env.window_bytes);
+}
+
+static void check_packet(const struct run *run, struct qp *qp, const struct eun_tx_packet *packet,
+                         uint32_t nxt)
+{
+    const struct eun_data *data = &packet->data;
+    const uint32_t psn = data->psn - qp->origin;
+    CHECK(run, psn < qp->psns);
+    const uint32_t index = message_of(qp, psn);
+    CHECK(run, index < qp->posted);
+    CHECK(run, psn >= eun_sender_una(qp->tx) - qp->origin);
+    CHECK(run, data->head - qp->origin == qp->message[index].head);
+    CHECK(run, data->msn == index && packet->cookie == index + 100u);
+    CHECK(run, data->last == is_last(qp, psn));
+    CHECK(run, data->payload == naive_payload(run, qp, psn));
+    CHECK(run, packet->first == (psn == qp->message[index].head));
+    CHECK(run, packet->retransmission == (qp->sent[psn] != 0));
+    if (packet->retransmission) {
+        CHECK(run, qp->sent[psn] - 1u < qp->recoveries);
+        qp->retransmitted++;
+    } else {
+        check_new(run, qp, psn, nxt);
+    }
+    qp->sent[psn] = qp->recoveries + 1u;
+    CHECK(run, eun_sender_retransmitted(qp->tx) == qp->retransmitted);
+}
+
+/** As a NIC does after every change: one send and one timer pending at most. */
+static void consider(struct run *run, uint32_t index)
+{
+    struct qp *qp = &run->qp[index];
+    test_validate(qp->tx);
+    if (!qp->send_pending && eun_sender_state(qp->tx, &run->tx_env) == EUN_TX_READY) {
+        qp->send_pending = true;
+        int64_t at = qp->next_send > run->now ? qp->next_send : run->now;
+        if (at >= run->channel.pause_from && at < run->channel.pause_until)
+            at = run->channel.pause_until;
+        push(run, (struct event){.at = at, .kind = EVENT_SEND, .qp = index});
+    }
+    const int64_t deadline = eun_sender_deadline(qp->tx, &run->tx_env);
+    if (qp->timer == INT64_MAX && deadline != INT64_MAX) {
+        qp->timer = deadline;
+        push(run, (struct event){.at = deadline, .kind = EVENT_TIMER, .qp = index});
+    }
+}
+
+static void on_send(struct run *run, uint32_t index)
+{
+    struct qp *qp = &run->qp[index];
+    struct eun_tx_packet packet = {0};
+    qp->send_pending = false;
+    const bool ready = eun_sender_state(qp->tx, &run->tx_env) == EUN_TX_READY;
+    const int64_t deadline = eun_sender_deadline(qp->tx, &run->tx_env);
+    const uint32_t nxt = eun_sender_nxt(qp->tx) - qp->origin;
+    const bool given = eun_sender_next(qp->tx, &run->tx_env, run->now, &packet);
+    CHECK(run, given == ready);
+    if (!given)
+        return;
+    check_packet(run, qp, &packet, nxt);
+    CHECK(run, deadline == INT64_MAX || eun_sender_deadline(qp->tx, &run->tx_env) >= deadline);
+    qp->next_send = run->now + run->channel.gap;
+    packet.data.psn = eun_psn_to_wire(packet.data.psn);
+    transmit(run, (struct event){.kind = EVENT_DATA, .qp = index, .u.data = packet.data}, 0);
+}
+
+static void on_timer(struct run *run, uint32_t index)
+{
+    struct qp *qp = &run->qp[index];
+    qp->timer = INT64_MAX;
+    const int64_t deadline = eun_sender_deadline(qp->tx, &run->tx_env);
+    if (deadline <= run->now)
+        qp->recoveries++;
+    CHECK(run, eun_sender_timeout(qp->tx, &run->tx_env, run->now));
+}
+
+/** An answer for PSNs that never left changes nothing. */
+static void forge_answer(struct run *run, struct qp *qp)
+{
+    uint32_t limit = eun_sender_una(qp->tx) - qp->origin;
+    while (limit < qp->psns && qp->sent[limit])
+        limit++;
+    const uint32_t una = eun_sender_una(qp->tx);
+    const uint64_t retransmitted = eun_sender_retransmitted(qp->tx);
+    const struct eun_feedback forged = {
+        .kind = (uint8_t)test_between(&run->r, EUN_FEEDBACK_ACK, EUN_FEEDBACK_NACK),
+        .reason = (uint8_t)test_between(&run->r, EUN_NACK_SEQUENCE, EUN_NACK_DEGRADED),
+        .expected = qp->origin + limit + test_between(&run->r, 1, 5000),
+        .psn = una + test_below(&run->r, 100)};
+    const enum eun_tx_state state = eun_sender_state(qp->tx, &run->tx_env);
+    eun_sender_feedback(qp->tx, &run->tx_env, &forged, run->now);
+    CHECK(run, eun_sender_una(qp->tx) == una);
+    CHECK(run, eun_sender_state(qp->tx, &run->tx_env) == state);
+    CHECK(run, eun_sender_retransmitted(qp->tx) == retransmitted);
+}
+
+static void on_feedback(struct run *run, uint32_t index, struct eun_feedback fb)
+{
+    struct qp *qp = &run->qp[index];
+    const uint32_t una = eun_sender_una(qp->tx);
+    fb.expected = eun_psn_from_wire(fb.expected, una);
+    fb.psn = eun_psn_from_wire(fb.psn, una);
+    if (test_chance(&run->r, run->channel.forged))
+        forge_answer(run, qp);
+    if (fb.kind == EUN_FEEDBACK_NACK)
+        qp->recoveries++;
+    eun_sender_feedback(qp->tx, &run->tx_env, &fb, run->now);
+    const uint32_t now_una = eun_sender_una(qp->tx);
+    CHECK(run, now_una == (eun_psn_before(una, fb.expected) ? fb.expected : una));
+    CHECK(run, !eun_psn_before(qp->origin + qp->expected, now_una));
+    struct eun_message done;
+    while (eun_sender_completed(qp->tx, &done)) {
+        CHECK(run, done.cookie == qp->tx_completed + 100u);
+        CHECK(run, done.last_sent && done.wait_ps >= 0);
+        CHECK(run, (done.held_since_ps >= 0) || done.wait_ps == 0);
+        CHECK(run, run->tx_env.gate == EUN_GATE_SENDER || done.held_since_ps == -1);
+        qp->tx_completed++;
+        CHECK(run, qp->tx_completed <= qp->rx_completed);
+    }
+}
+
+/* The receiving end. */
+
+/** A packet that contradicts the message at the cumulative point has no effect and no answer. */
+static void forge_packet(struct run *run, struct qp *qp)
+{
+    if (!run->transport->tolerates_reordering || qp->rx_completed == qp->messages)
+        return;
+    const struct naive_message *m = &qp->message[qp->rx_completed];
+    const uint32_t expected = qp->origin + qp->expected;
+    struct eun_data data = {.psn = expected + test_below(&run->r, 20),
+                            .head = qp->origin + m->head,
+                            .msn = qp->rx_completed,
+                            .last = test_chance(&run->r, 30)};
+    const uint32_t later = test_between(&run->r, 1, 5);
+    switch (test_below(&run->r, 5)) {
+    case 0:
+        data.head = data.psn + test_between(&run->r, 1, 1000);
+        break;
+    case 1:
+        data.msn = (data.msn - later) & EUN_MSN_MASK;
+        break;
+    case 2:
+        data.msn += later;
+        data.head = expected + test_below(&run->r, later) - test_below(&run->r, 5);
+        if (eun_psn_before(data.psn, data.head))
+            data.psn = data.head;
+        break;
+    case 3:
+        data.msn += later;
+        break;
+    default:
+        data.head = qp->rx.head - test_between(&run->r, 1, 3);
+        break;
+    }
+    const struct eun_receiver before = qp->rx;
+    struct eun_rx_verdict v;
+    run->transport->receive(&qp->rx, &run->rx_env, &data, run->now, &v);
+    CHECK(run, v.disposition == EUN_RX_INVALID);
+    CHECK(run, v.feedback.kind == EUN_FEEDBACK_NONE && v.advanced == 0 && v.completed == 0);
+    CHECK(run, memcmp(&before, &qp->rx, sizeof before) == 0);
+}
+
+/** Moves the model's prefix; returns how many messages that completes. */
+static uint32_t advance_model(const struct run *run, struct qp *qp)
+{
+    uint32_t completed = 0;
+    while (qp->expected < qp->psns && qp->kept[qp->expected]) {
+        completed += is_last(qp, qp->expected);
+        qp->expected++;
+    }
+    for (uint32_t i = 0; i < completed; i++) {
+        const struct naive_message *m = &qp->message[qp->rx_completed++];
+        for (uint32_t p = m->head; p < m->head + m->packets; p++)
+            CHECK(run, qp->arrived[p]);
+    }
+    return completed;
+}
+
+static void check_verdict(const struct run *run, struct qp *qp, uint32_t psn,
+                          const struct eun_rx_verdict *v)
+{
+    const uint32_t before = qp->expected;
+    uint32_t completed = 0;
+    CHECK(run, v->out_of_order == (psn > before));
+    CHECK(run, v->span == (psn > before ? psn - before : 0));
+    switch (v->disposition) {
+    case EUN_RX_ACCEPTED:
+        CHECK(run, psn == before);
+        qp->kept[psn] = true;
+        completed = advance_model(run, qp);
+        break;
+    case EUN_RX_HELD:
+        CHECK(run, psn > before && !qp->kept[psn] && run->transport->tolerates_reordering);
+        qp->kept[psn] = true;
+        break;
+    case EUN_RX_DUPLICATE:
+        CHECK(run, psn < before || qp->kept[psn]);
+        break;
+    default:
+        CHECK(run, v->disposition == EUN_RX_REFUSED && psn > before);
+        if (qp->rx.degraded)
+            memset(&qp->kept[before], 0, sizeof qp->kept - before);
+        CHECK(run, !qp->kept[psn]);
+        break;
+    }
+    CHECK(run, v->advanced == qp->expected - before);
+    CHECK(run, v->completed == completed);
+    CHECK(run, qp->rx.expected == qp->origin + qp->expected);
+    if (v->feedback.kind != EUN_FEEDBACK_NONE)
+        CHECK(run, v->feedback.expected == qp->rx.expected);
+    CHECK(run, qp->rx.msn == qp->rx_completed);
+    if (run->transport->tolerates_reordering && qp->rx_completed < qp->messages) {
+        const uint32_t head = qp->origin + qp->message[qp->rx_completed].head;
+        CHECK(run, head - qp->rx.head <= qp->rx.head_slack);
+        CHECK(run, !qp->rx.later_valid || qp->rx.later_msn > qp->rx_completed);
+    }
+}
+
+static void on_data(struct run *run, uint32_t index, struct eun_data data)
+{
+    struct qp *qp = &run->qp[index];
+    struct eun_rx_verdict v;
+    if (test_chance(&run->r, run->channel.forged))
+        forge_packet(run, qp);
+    data.psn = eun_psn_from_wire(data.psn, qp->rx.expected);
+    const uint32_t psn = data.psn - qp->origin;
+    CHECK(run, psn < qp->psns);
+    qp->arrived[psn] = true;
+    run->transport->receive(&qp->rx, &run->rx_env, &data, run->now, &v);
+    check_verdict(run, qp, psn, &v);
+    CHECK(run, !run->rx_env.stage_last || run->rx_env.staged <= run->rx_env.staging_limit);
+    CHECK(run, run->rx_env.stage_last || run->rx_env.staged == 0);
+    if (v.feedback.kind == EUN_FEEDBACK_NONE)
+        return;
+    v.feedback.expected = eun_psn_to_wire(v.feedback.expected);
+    v.feedback.psn = eun_psn_to_wire(v.feedback.psn);
+    transmit(run, (struct event){.kind = EVENT_FEEDBACK, .qp = index, .u.feedback = v.feedback},
+             v.feedback.kind == EUN_FEEDBACK_ACK ? 0 : run->channel.nack_loss);
+}
+
+/* A run. */
+
+static void draw_channel(struct run *run)
+{
+    static const uint32_t losses[] = {0, 0, 1, 5, 20, 30};
+    static const uint32_t nack_losses[] = {0, 0, 0, 50, 95};
+    static const uint32_t duplicates[] = {0, 0, 2, 30};
+    struct test_random *r = &run->r;
+    struct channel *c = &run->channel;
+    c->loss = losses[test_below(r, 6)];
+    c->nack_loss = nack_losses[test_below(r, 5)];
+    c->duplicates = duplicates[test_below(r, 4)];
+    c->forged = test_chance(r, 30) ? 5 : 0;
+    c->gap = test_between(r, 1, 100) * (US / 100);
+    c->delay = test_between(r, 1, 10) * US;
+    c->jitter = test_chance(r, 30) ? 0 : test_between(r, 1, 20) * c->gap;
+    run->tx_env.rto_ps = 4 * (c->delay + c->jitter) + 100 * c->gap;
+    if (test_chance(r, 10))
+        c->jitter = 3 * run->tx_env.rto_ps;
+    if (test_chance(r, 20)) {
+        c->pause_from = test_between(r, 0, 30) * US;
+        c->pause_until = c->pause_from + test_between(r, 1, 5) * run->tx_env.rto_ps;
+    }
+}
+
+static void draw_settings(struct run *run)
+{
+    static const uint32_t blocks[] = {0, 24, 25, 30, 48, 60, 1024};
+    struct test_random *r = &run->r;
+    run->transport = test_chance(r, 70) ? &eun_transport_eunomia : &eun_transport_gbn;
+    const uint32_t block_bits = test_chance(r, 50) ? 8 : 16;
+    const uint32_t cap = test_between(r, 1, test_chance(r, 50) ? 10 : 16 * block_bits);
+    run->tx_env.mtu = test_between(r, 1, 1500);
+    run->tx_env.cap_psns = test_chance(r, 80) ? cap : test_between(r, 1, 256);
+    run->tx_env.window_bytes = test_chance(r, 70) ? 0 : test_between(r, 1, 30 * run->tx_env.mtu);
+    run->tx_env.retry_limit = 100000;
+    run->tx_env.gate = (enum eun_gate)test_below(r, 3);
+    run->tx_env.gate_scope_message = test_chance(r, 50);
+    const struct eun_reorder_config config = {.blocks = blocks[test_below(r, 7)],
+                                              .banks = 1,
+                                              .cap_psns = cap,
+                                              .block_bits = block_bits,
+                                              .idle_epoch_ps = test_between(r, 0, 50) * US};
+    run->rx_env.reorder = eun_reorder_new(&config);
+    assert_non_null(run->rx_env.reorder);
+    run->rx_env.nack_interval_ps = test_between(r, 0, 8) * US;
+    run->rx_env.ack_every = test_chance(r, 50) ? 1 : test_between(r, 2, 20);
+    run->rx_env.fallback_after = test_between(r, 0, 20);
+    run->rx_env.staging_limit = test_between(r, 0, 4);
+    run->rx_env.stage_last = run->tx_env.gate == EUN_GATE_RECEIVER;
+}
+
+static void draw_messages(struct run *run, struct qp *qp)
+{
+    struct test_random *r = &run->r;
+    qp->messages = test_between(r, 1, MESSAGES_MAX);
+    for (uint32_t i = 0; i < qp->messages; i++) {
+        struct naive_message *m = &qp->message[i];
+        const uint32_t kind = test_below(r, 20);
+        m->head = qp->psns;
+        m->packets = kind < 6 ? 1 : kind < 19 ? test_between(r, 1, 12) : test_between(r, 13, 100);
+        m->bytes = (m->packets - 1u) * run->tx_env.mtu + test_between(r, 1, run->tx_env.mtu);
+        qp->psns += m->packets;
+    }
+}
+
+static void start(struct run *run)
+{
+    draw_channel(run);
+    draw_settings(run);
+    uint32_t psns = 0;
+    run->qps = test_between(&run->r, 1, QPS_MAX);
+    for (uint32_t i = 0; i < run->qps; i++) {
+        struct qp *qp = &run->qp[i];
+        qp->origin = test_first_psn(&run->r);
+        qp->timer = INT64_MAX;
+        draw_messages(run, qp);
+        psns += qp->psns;
+        qp->tx = eun_sender_new(run->transport, qp->origin);
+        assert_non_null(qp->tx);
+        eun_receiver_init(&qp->rx, i, qp->origin);
+        assert_true(eun_reorder_open(run->rx_env.reorder, i));
+        int64_t at = 0;
+        for (uint32_t m = 0; m < qp->messages; m++) {
+            at += test_chance(&run->r, 50) ? 0 : test_below(&run->r, 40) * US;
+            push(run, (struct event){.at = at, .kind = EVENT_POST, .qp = i});
+        }
+    }
+    run->bound = (psns * INT64_C(20) + 200) *
+                 (run->tx_env.rto_ps + 2 * run->channel.delay + 2 * run->channel.jitter);
+}
+
+static void on_post(struct run *run, uint32_t index)
+{
+    struct qp *qp = &run->qp[index];
+    const uint32_t i = qp->posted++;
+    CHECK(run, eun_sender_post(qp->tx, &run->tx_env, qp->message[i].bytes, i + 100u));
+    if (test_chance(&run->r, 50))
+        eun_sender_stamp(qp->tx, run->now);
+}
+
+static void dispatch(struct run *run, const struct event *event)
+{
+    switch (event->kind) {
+    case EVENT_DATA:
+        on_data(run, event->qp, event->u.data);
+        break;
+    case EVENT_FEEDBACK:
+        on_feedback(run, event->qp, event->u.feedback);
+        break;
+    case EVENT_SEND:
+        on_send(run, event->qp);
+        break;
+    case EVENT_TIMER:
+        on_timer(run, event->qp);
+        break;
+    case EVENT_POST:
+        on_post(run, event->qp);
+        break;
+    }
+}
+
+/** Without loss, and in order, nothing is sent twice, unless the gate itself makes gaps. */
+static bool is_quiet(const struct run *run)
+{
+    const struct channel *c = &run->channel;
+    return c->loss == 0 && c->nack_loss == 0 && c->duplicates == 0 && c->jitter == 0 &&
+           c->pause_until == 0 &&
+           !(run->transport->tolerates_reordering && run->tx_env.gate == EUN_GATE_SENDER);
+}
+
+static void finish(struct run *run)
+{
+    const char *reason = NULL;
+    for (uint32_t i = 0; i < run->qps; i++) {
+        struct qp *qp = &run->qp[i];
+        CHECK(run, qp->rx_completed == qp->messages);
+        CHECK(run, qp->tx_completed == qp->messages);
+        CHECK(run, eun_sender_deadline(qp->tx, &run->tx_env) == INT64_MAX);
+        CHECK(run, eun_sender_state(qp->tx, &run->tx_env) == EUN_TX_IDLE);
+        CHECK(run, !is_quiet(run) || qp->retransmitted == 0);
+        CHECK(run, qp->rx.staged == 0);
+    }
+    CHECK(run, run->rx_env.staged == 0);
+    if (!eun_reorder_validate(run->rx_env.reorder, &reason))
+        fail_msg("run seed %#llx: %s", (unsigned long long)run->seed, reason);
+    for (uint32_t i = 0; i < run->qps; i++) {
+        eun_receiver_close(&run->qp[i].rx, &run->rx_env);
+        eun_sender_free(run->qp[i].tx);
+    }
+    CHECK(run, eun_reorder_stats(run->rx_env.reorder)->blocks_in_use == 0);
+    eun_reorder_free(run->rx_env.reorder);
+    free(run->heap);
+}
+
+/** What all runs together must have met, or the harness tests less than it says. */
+struct coverage {
+    uint64_t steps;
+    uint64_t retransmitted;
+    uint64_t fallbacks;
+    uint64_t cap_hits;
+    uint64_t misses;
+};
+
+static void run_one(uint64_t seed, struct coverage *coverage)
+{
+    static struct run run;
+    memset(&run, 0, sizeof run);
+    run.seed = seed;
+    run.r.state = seed;
+    start(&run);
+    while (run.events > 0) {
+        const struct event event = pop(&run);
+        run.now = event.at;
+        run.steps++;
+        CHECK(&run, run.now <= run.bound);
+        CHECK(&run, run.steps <= STEPS_MAX);
+        dispatch(&run, &event);
+        consider(&run, event.qp);
+        if (test_chance(&run.r, 2))
+            eun_reorder_sweep(run.rx_env.reorder, run.now);
+    }
+    const struct eun_reorder_stats *stats = eun_reorder_stats(run.rx_env.reorder);
+    coverage->steps += run.steps;
+    coverage->fallbacks += run.rx_env.fallbacks;
+    coverage->cap_hits += stats->cap_hit;
+    coverage->misses += stats->alloc_miss;
+    for (uint32_t i = 0; i < run.qps; i++)
+        coverage->retransmitted += run.qp[i].retransmitted;
+    finish(&run);
+}
+
+/** Run n has seed + n, so EUNOMIA_SEED with the seed of a failure makes it the first run. */
+static void every_message_completes_exactly_once(void **state)
+{
+    (void)state;
+    const char *deep = getenv("EUNOMIA_DEEP");
+    const uint64_t runs = deep && deep[0] == '1' ? 1000000 : 10000;
+    const uint64_t seed = test_random_start(1).state;
+    struct coverage coverage = {0};
+    print_message("%llu runs from it on\n", (unsigned long long)runs);
+    for (uint64_t i = 0; i < runs; i++)
+        run_one(seed + i, &coverage);
+    print_message("%llu steps, %llu retransmissions, %llu fallbacks, %llu cap hits, %llu misses\n",
+                  (unsigned long long)coverage.steps, (unsigned long long)coverage.retransmitted,
+                  (unsigned long long)coverage.fallbacks, (unsigned long long)coverage.cap_hits,
+                  (unsigned long long)coverage.misses);
+    assert_true(coverage.retransmitted > runs);
+    assert_true(coverage.fallbacks > runs / 10);
+    assert_true(coverage.cap_hits > runs / 10);
+    assert_true(coverage.misses > runs / 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_message_completes_exactly_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
