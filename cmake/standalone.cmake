@@ -18,8 +18,9 @@ add_compile_options(-Wall -Wextra -Werror -ffp-contract=off)
 # In C++ a C function may share the name of a struct, which -Wshadow takes for a mistake.
 add_compile_options($<$<COMPILE_LANGUAGE:C>:-Wshadow>)
 if(EUNOMIA_SANITIZE)
+  # GCC's instrumentation makes its own uninitialised-use warnings unreliable.
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all
-                      -fno-omit-frame-pointer -g)
+                      -fno-omit-frame-pointer -g -O1 -Wno-maybe-uninitialized)
   add_link_options(-fsanitize=address,undefined)
 else()
   set(CMAKE_C_FLAGS_RELEASE "-O3 -DNDEBUG")
@@ -51,6 +52,7 @@ file(GLOB core_rooms LIST_DIRECTORIES true ${CMAKE_CURRENT_SOURCE_DIR}/model/cor
 add_executable(bench-reorder bench/bench-reorder.c)
 target_include_directories(bench-reorder PRIVATE ${core_rooms})
 target_link_libraries(bench-reorder eunomia-core)
+add_custom_target(bench DEPENDS bench-reorder eunomia-sim)
 
 enable_testing()
 
@@ -79,8 +81,16 @@ endforeach()
 add_test(NAME tools COMMAND Python3::Interpreter -m pytest -q -p no:cacheprovider test/tools
          WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
 
+set(sanitized_sim "")
 if(EUNOMIA_ASAN_DIR)
+  set(sanitized_sim ${EUNOMIA_ASAN_DIR}/eunomia-sim)
   add_test(NAME sanitized COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${EUNOMIA_ASAN_DIR}
-                                  --output-on-failure -E "^(tools|program)")
-  set_tests_properties(sanitized PROPERTIES TIMEOUT 1800)
+                                  --output-on-failure -E "^(tools|program)$")
+  set_tests_properties(sanitized PROPERTIES TIMEOUT 3000)
 endif()
+
+add_test(NAME program
+         COMMAND Python3::Interpreter -m pytest -q -p no:cacheprovider test/examples
+         WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+set_tests_properties(program PROPERTIES ENVIRONMENT
+                     "EUNOMIA_SIM=$<TARGET_FILE:eunomia-sim>;EUNOMIA_SIM_ASAN=${sanitized_sim}")

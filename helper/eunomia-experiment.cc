@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <map>
+#include <regex>
 #include <sys/resource.h>
 
 namespace ns3
@@ -44,6 +46,32 @@ void SetDefault(const std::string &name, const std::string &value)
 void SetDefault(const std::string &name, uint64_t value)
 {
     SetDefault(name, std::to_string(value));
+}
+
+/**
+ * Is there such an attribute, and would ns-3 read the value to its end? Where it does not, it ends
+ * the program instead of saying so.
+ */
+bool IsReadable(const std::string &attribute, const std::string &value)
+{
+    static const std::string number = R"([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)";
+    static const std::map<std::string, std::regex> forms = {
+        {"ns3::UintegerValue", std::regex("[+-]?[0-9]+")},
+        {"ns3::IntegerValue", std::regex("[+-]?[0-9]+")},
+        {"ns3::DoubleValue", std::regex(number)},
+        {"ns3::TimeValue", std::regex(number + "(fs|ps|ns|us|ms|s|min|h|d|y)?")},
+        {"DataRateValue", std::regex(number + "[A-Za-z/]*")},
+    };
+    const size_t colons = attribute.rfind("::");
+    TypeId tid;
+    TypeId::AttributeInformation info;
+    if (colons == std::string::npos ||
+        !TypeId::LookupByNameFailSafe(attribute.substr(0, colons), &tid) ||
+        !tid.LookupAttributeByName(attribute.substr(colons + 2), &info)) {
+        return false;
+    }
+    const auto form = forms.find(info.checker->GetValueTypeName());
+    return form == forms.end() || std::regex_match(value, form->second);
 }
 
 std::string BaseName(const std::string &path)
@@ -186,7 +214,7 @@ void EunomiaExperiment::SetCompatibility()
 void EunomiaExperiment::SetAttributes()
 {
     for (const auto &[name, value] : m_options.attributes) {
-        if (!Config::SetDefaultFailSafe(name, StringValue(value))) {
+        if (!IsReadable(name, value) || !Config::SetDefaultFailSafe(name, StringValue(value))) {
             throw EunomiaInputError("--" + name, 0, "",
                                     "there is no such attribute, or '" + value +
                                         "' is no value of it; see --PrintAttributes");
@@ -262,7 +290,7 @@ void EunomiaExperiment::Connect()
     m_driver->SetLastStarted([this] { ScheduleDrain(); });
     m_driver->SetAllEnded([this] {
         // Monitors end here, so the run ends when the last frame and timer are gone.
-        Simulator::Cancel(m_drain);
+        Simulator::Remove(m_drain);
         m_progress->Stop();
         if (m_sampler) {
             m_sampler->Stop();

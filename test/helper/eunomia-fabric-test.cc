@@ -264,8 +264,8 @@ class ConservationCase : public TestCase
         Check("80 frames were made, 81 delivered, dropped or on their way",
               [](EunomiaFabric &fabric) {
                   EunomiaFrame *frame = EunomiaTestFrame(100, 0);
-                  frame->dst = 1;
-                  fabric.GetNic(0)->GetPort()->Send(frame);
+                  frame->dst = 0;
+                  fabric.GetNic(1)->GetPort()->Send(frame);
               });
         Check("leaf1: ingress bytes differ from bytes stored",
               [](EunomiaFabric &fabric) { Buffer(fabric).used += 1; });
@@ -291,8 +291,9 @@ class ConservationCase : public TestCase
         NS_TEST_ASSERT_MSG_EQ(fabric.Configure(0), "", "attributes");
         const uint32_t qp = fabric.GetNic(0)->Connect(fabric.GetNic(1), 3);
         fabric.GetNic(0)->Post(qp, 40 * 1024, EunomiaTestNics::Flows().Open());
-        // Everything has left the sender; the last answer is close.
-        Simulation::At(after ? 100 * US : 11'700'000, [&] { harm(fabric); });
+        // Long after the last answer, or just before it.
+        const int64_t last = fabric.GetIdealFct(0, 1, 40 * 1024, false);
+        Simulation::At(after ? 100 * US : last - 1, [&] { harm(fabric); });
         Simulator::Stop(TimeStep(200 * US));
         Simulator::Run();
         std::string problem;

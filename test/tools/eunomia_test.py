@@ -166,7 +166,7 @@ def test_build_is_optimised_and_says_nothing_on_stdout(house):
     root = house.root
     assert configure.startswith(f"cmake -S {root} -B {root}/build -G Ninja ")
     assert "-DCMAKE_BUILD_TYPE=Release" in configure
-    assert build == f"cmake --build {root}/build"
+    assert build == f"cmake --build {root}/build --target all"
 
 
 def test_a_failed_build_stops_everything(house):

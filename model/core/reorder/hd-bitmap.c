@@ -61,7 +61,7 @@ static uint32_t block_mask(const struct eun_hd_bank *bank)
 static uint32_t position_of(const struct eun_hd_metadata *m, uint32_t ahead)
 {
     if (ahead > m->ring_last)
-        return m->ring_top + ahead - m->ring_last;
+        return m->ring_psns + ahead - m->ring_last - 1u;
     return eun_hd_ring_position(m, ahead);
 }
 
@@ -87,7 +87,7 @@ static uint32_t mapped_psns(const struct eun_hd_bank *bank, const struct eun_hd_
 /** The last PSN of a ring without a linear part, ahead of the cumulative point. */
 static uint8_t plain_last(const struct eun_hd_bank *bank, const struct eun_hd_metadata *m)
 {
-    return m->ring_top < bank->cap ? m->ring_top : (uint8_t)(bank->cap - 1u);
+    return (uint8_t)((m->ring_psns < bank->cap ? m->ring_psns : bank->cap) - 1u);
 }
 
 /** Makes the first `blocks` blocks a ring without a linear part. */
@@ -95,7 +95,7 @@ static void set_ring(const struct eun_hd_bank *bank, struct eun_hd_metadata *m, 
                      uint32_t head)
 {
     uint32_t positions = blocks << bank->block_shift;
-    m->ring_top = (uint8_t)(positions - 1u);
+    m->ring_psns = (uint16_t)positions;
     m->ring_last = plain_last(bank, m);
     m->linear_blocks = 0;
     m->head = (uint8_t)(head == positions ? 0 : head);
@@ -155,7 +155,14 @@ static void give_plane(struct eun_hd_bank *bank, struct eun_hd_metadata *m)
     bank->stats->blocks_in_use -= bank->last_blocks;
 }
 
-void eun_hd_keep_last(const struct eun_hd_bank *bank, struct eun_hd_metadata *m, uint32_t psn)
+/** Can one more Last packet be noted without an allocation? */
+static bool last_fits(const struct eun_hd_metadata *m)
+{
+    return !m->has_inline || m->last_plane != EUN_BLOCK_NONE;
+}
+
+/** Notes that `psn` ends a message. The plane exists if the inline place is taken. */
+static void keep_last(const struct eun_hd_bank *bank, struct eun_hd_metadata *m, uint32_t psn)
 {
     if (!m->has_inline) {
         m->last_inline = (uint8_t)psn;
@@ -192,10 +199,9 @@ static bool compact(struct eun_hd_bank *bank, struct eun_hd_metadata *m, uint32_
     uint32_t wanted = (ahead >> bank->block_shift) + 1u;
     uint32_t live = eun_hd_bitmap_blocks(m);
     uint16_t ids[2u * EUN_HD_BLOCK_IDS];
-    uint32_t have = 0;
-    if (wanted > live && !take_blocks(bank, wanted - live, ids))
+    uint32_t have = wanted > live ? wanted - live : 0;
+    if (!take_blocks(bank, have, ids))
         return false;
-    have = wanted > live ? wanted - live : 0;
     /* A stretch is at most 16 PSNs, so the word past its own exists for all but the last. */
     uint64_t window[WINDOW_WORDS + 1u] = {0};
     struct piece piece;
@@ -254,7 +260,7 @@ static enum eun_hd_verdict hold(struct eun_hd_bank *bank, struct eun_hd_metadata
     bool mapped = ahead < mapped_psns(bank, m);
     if (mapped && eun_hd_holds(bank, m, expected, psn))
         return EUN_HD_DUPLICATE;
-    bool new_plane = last && !eun_hd_last_fits(m);
+    bool new_plane = last && !last_fits(m);
     if (new_plane && !take_plane(bank, m))
         return EUN_HD_NO_BLOCKS;
     if (!mapped && !grow(bank, m, ahead)) {
@@ -263,7 +269,7 @@ static enum eun_hd_verdict hold(struct eun_hd_bank *bank, struct eun_hd_metadata
         return EUN_HD_NO_BLOCKS;
     }
     if (last)
-        eun_hd_keep_last(bank, m, psn);
+        keep_last(bank, m, psn);
     struct piece piece = piece_at(bank, m, ahead);
     *piece.block = (uint16_t)(*piece.block | 1u << piece.bit);
     if (m->held == 0)
@@ -275,9 +281,16 @@ static enum eun_hd_verdict hold(struct eun_hd_bank *bank, struct eun_hd_metadata
 enum eun_hd_verdict eun_hd_hold(struct eun_hd_bank *bank, struct eun_hd_metadata *m,
                                 uint32_t expected, uint32_t psn, bool last)
 {
+    enum eun_hd_verdict verdict = EUN_HD_CAP;
+    if (bank->block_shift == 4 && (!last || last_fits(m)))
+        verdict = eun_hd_hold_in_ring(bank->pool.block, m, psn - expected);
+    if (verdict == EUN_HD_HELD && last)
+        keep_last(bank, m, psn);
+    if (verdict != EUN_HD_CAP)
+        return verdict;
     if (m->held == 0)
         m->ring_last = plain_last(bank, m);
-    enum eun_hd_verdict verdict = hold(bank, m, expected, psn, last);
+    verdict = hold(bank, m, expected, psn, last);
     if (m->held == 0)
         m->ring_last = 0;
     return verdict;
@@ -303,7 +316,7 @@ static void leave_behind(struct eun_hd_bank *bank, struct eun_hd_metadata *m, ui
 {
     uint32_t shift = bank->block_shift;
     uint32_t blocks = eun_hd_ring_blocks(bank, m);
-    uint32_t end = (m->head + m->ring_last + 1u) % (m->ring_top + 1u);
+    uint32_t end = (m->head + m->ring_last + 1u) % m->ring_psns;
     /* The block in which the ring ends holds its oldest PSNs and its newest ones. */
     uint32_t both = (end & block_mask(bank)) == 0 ? EUN_HD_BLOCK_IDS : end >> shift;
     for (uint32_t i = m->head >> shift; i < (m->head + n) >> shift; i++) {
@@ -342,10 +355,11 @@ static inline bool plane_is_clear(const struct eun_hd_bank *bank, const struct e
                                   uint32_t from, uint32_t n)
 {
     uint32_t bit;
-    uint32_t first = *plane_block(bank, m, from, &bit);
-    uint32_t second = *plane_block(bank, m, from + PLANE_BLOCK_BITS, &bit);
-    uint32_t lasts = (first | second << PLANE_BLOCK_BITS) >> bit;
-    return n <= PLANE_BLOCK_BITS && (lasts & ((1u << n) - 1u)) == 0;
+    uint64_t lasts = *plane_block(bank, m, from, &bit);
+    lasts |= (uint64_t)*plane_block(bank, m, from + PLANE_BLOCK_BITS, &bit) << PLANE_BLOCK_BITS;
+    lasts |= (uint64_t)*plane_block(bank, m, from + 2u * PLANE_BLOCK_BITS, &bit)
+             << 2u * PLANE_BLOCK_BITS;
+    return n <= 2u * PLANE_BLOCK_BITS && (lasts >> bit & ((UINT64_C(1) << n) - 1u)) == 0;
 }
 
 /** The prefix moved by `n`, and held PSNs were taken. Result as that of eun_hd_advance(). */
@@ -361,7 +375,7 @@ static inline uint64_t settle(struct eun_hd_bank *bank, struct eun_hd_metadata *
     return m->held == 0 ? become_idle(bank, m, now, moved) : moved;
 }
 
-/** As eun_hd_advance(), whatever the bitmap's shape, from the point where `n` PSNs are taken. */
+/** As eun_hd_advance(), whatever the bitmap's shape, from where the first `n` PSNs are taken. */
 static uint64_t advance_on(struct eun_hd_bank *bank, struct eun_hd_metadata *m, uint32_t expected,
                            int64_t now, uint32_t n)
 {
@@ -398,7 +412,7 @@ uint64_t eun_hd_advance(struct eun_hd_bank *bank, struct eun_hd_metadata *m, uin
     uint32_t position = eun_hd_ring_position(m, 1);
     uint32_t bit = position % 16u;
     uint32_t next = position / 16u + 1u;
-    next = next > m->ring_top / 16u ? 0 : next;
+    next = next == m->ring_psns / 16u ? 0 : next;
     uint16_t *first = bank->pool.block + m->block[position / 16u];
     uint16_t *second = bank->pool.block + m->block[next];
     uint32_t bits = ((uint32_t)*first | (uint32_t)*second << 16) >> bit;
@@ -437,7 +451,6 @@ uint16_t eun_hd_create(struct eun_hd_bank *bank, struct eun_hd_owner owner, uint
     m->last_plane = EUN_BLOCK_NONE;
     m->last_inline = (uint8_t)psn;
     m->has_inline = last;
-    m->reserved = 0;
     for (uint32_t slot = 0; slot < EUN_HD_BLOCK_IDS; slot++)
         m->block[slot] = slot < need ? ids[slot] : (uint16_t)EUN_BLOCK_NONE;
     set_ring(bank, m, need, 0);
@@ -535,11 +548,11 @@ bool eun_hd_mark_blocks(const struct eun_hd_bank *bank, uint16_t id, uint64_t *h
 /** Checks the numbers that describe the ring and the linear part. */
 static const char *shape_fault(const struct eun_hd_bank *bank, const struct eun_hd_metadata *m)
 {
-    if ((m->ring_top + 1u) % (block_mask(bank) + 1u) != 0)
+    if (m->ring_psns == 0 || m->ring_psns % (block_mask(bank) + 1u) != 0)
         return "a ring ends within a block";
     if (eun_hd_ring_blocks(bank, m) + m->linear_blocks > EUN_HD_BLOCK_IDS)
         return "a bitmap has more blocks than ids";
-    if (m->head > m->ring_top || m->ring_last > m->ring_top)
+    if (m->head >= m->ring_psns || m->ring_last >= m->ring_psns)
         return "a bitmap's cumulative point lies outside its ring";
     if (m->linear_blocks == 0 && m->ring_last != (m->held == 0 ? 0 : plain_last(bank, m)))
         return "a ring without a linear part does not span its blocks";

@@ -16,8 +16,8 @@
  * plain ring, the one operation that copies bits ("compact").
  *
  * Positions are counted relative to `expected`, which every call gets from the caller, so no PSN is
- * stored, and 32-bit PSNs may wrap any number of times. In order arrivals of a bitmap that holds
- * nothing do not touch it.
+ * stored, and 32-bit PSNs may wrap any number of times. In-order arrivals at a bitmap that holds
+ * nothing do not change it.
  *
  * Last packets that lie ahead: one is kept inline in the metadata. Further ones go to the Last
  * plane, one run of blocks used as a bitmap indexed by PSN modulo its size (the window is at most
@@ -71,15 +71,14 @@ struct eun_hd_metadata {
     uint8_t generation;  /**< low 8 bits of the QP's generation */
     uint16_t idle_since; /**< stamp of the last time the prefix moved; see eun_hd_stamp() */
     uint16_t last_plane; /**< first block of the Last plane, or EUN_BLOCK_NONE */
+    uint16_t ring_psns;  /**< positions of the ring, blocks that went back included */
     uint8_t head;        /**< position in the ring of the cumulative point */
-    uint8_t ring_top;    /**< last position of the ring, blocks that went back included */
     uint8_t ring_last;   /**< last PSN of the ring, L0 - 1 - expected; without an L0 the smaller of
-                            ring_top and cap - 1; 0 while nothing is held */
+                            ring_psns and cap, - 1; 0 while nothing is held */
     uint8_t linear_blocks; /**< 0..15 */
     uint8_t held;          /**< PSNs that are held, 0..255 */
     uint8_t has_inline;    /**< 1 where last_inline means something, else 0 */
     uint8_t last_inline;   /**< low 8 bits of the PSN of a Last packet that is held */
-    uint8_t reserved;      /**< 0 */
 };
 
 #ifdef __cplusplus
@@ -160,39 +159,27 @@ void eun_hd_destroy(struct eun_hd_bank *bank, uint16_t id);
 static inline uint32_t eun_hd_ring_position(const struct eun_hd_metadata *m, uint32_t ahead)
 {
     uint32_t position = m->head + ahead;
-    uint32_t top = m->ring_top;
-    return position > top ? position - top - 1u : position;
-}
-
-/** Notes that `psn`, which is held, ends a message. There is room: see eun_hd_last_fits(). */
-void eun_hd_keep_last(const struct eun_hd_bank *bank, struct eun_hd_metadata *m, uint32_t psn);
-
-/** Can one more Last packet be noted without an allocation? */
-static inline bool eun_hd_last_fits(const struct eun_hd_metadata *m)
-{
-    return m->has_inline == 0 || m->last_plane != EUN_BLOCK_NONE;
+    uint32_t wrapped = position - m->ring_psns;
+    return position < m->ring_psns ? position : wrapped;
 }
 
 /**
- * The short way for a packet `ahead` of the cumulative point: it lies in the ring of a bitmap that
- * holds something already, with blocks of 16. Result: HELD or DUPLICATE; EUN_HD_CAP where
- * eun_hd_hold() must look.
+ * The short way for a packet `ahead` of the cumulative point that does not end a message: it lies
+ * in the ring of a bitmap that holds something already, with blocks of 16. `blocks` are those of
+ * the bank. Result: HELD or DUPLICATE; EUN_HD_CAP where eun_hd_hold() must look.
  */
-static inline enum eun_hd_verdict eun_hd_hold_in_ring(const struct eun_hd_bank *bank,
-                                                      struct eun_hd_metadata *m, uint32_t ahead,
-                                                      uint32_t psn, bool last)
+static inline enum eun_hd_verdict eun_hd_hold_in_ring(uint16_t *blocks, struct eun_hd_metadata *m,
+                                                      uint32_t ahead)
 {
-    if (ahead > m->ring_last || bank->block_shift != 4u || (last && !eun_hd_last_fits(m)))
+    if (ahead > m->ring_last)
         return EUN_HD_CAP;
     uint32_t position = eun_hd_ring_position(m, ahead);
-    uint16_t *block = bank->pool.block + m->block[position / 16u];
+    uint16_t *block = blocks + m->block[position / 16u];
     uint32_t bit = position % 16u;
     if ((*block >> bit & 1u) != 0)
         return EUN_HD_DUPLICATE;
     *block = (uint16_t)(*block | 1u << bit);
     m->held++;
-    if (last)
-        eun_hd_keep_last(bank, m, psn);
     return EUN_HD_HELD;
 }
 
@@ -226,7 +213,7 @@ bool eun_hd_locate(const struct eun_hd_bank *bank, const struct eun_hd_metadata 
 static inline uint32_t eun_hd_ring_blocks(const struct eun_hd_bank *bank,
                                           const struct eun_hd_metadata *m)
 {
-    return (m->ring_top + 1u) >> bank->block_shift;
+    return (uint32_t)m->ring_psns >> bank->block_shift;
 }
 
 /** Blocks that the bitmap with metadata `m` holds: bitmap blocks, and those of its Last plane. */

@@ -76,6 +76,8 @@ struct eun_reorder *eun_reorder_new(const struct eun_reorder_config *config)
             return NULL;
         }
     }
+    if (config->banks == 1 && config->block_bits == 16)
+        layer->front.only_blocks = layer->front.banks[0].pool.block;
     return layer;
 }
 

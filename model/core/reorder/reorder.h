@@ -63,6 +63,7 @@ struct eun_reorder_resident {
 /** First field of the layer; for the inline functions below. */
 struct eun_reorder_front {
     struct eun_reorder_resident *resident; /**< by QP number */
+    uint16_t *only_blocks; /**< blocks of the only bank, if they are of 16 PSNs; else NULL */
     struct eun_hd_bank *banks;
     uint32_t bank_count;
 };
@@ -108,22 +109,23 @@ eun_reorder_arrive(struct eun_reorder *layer, uint32_t qp, uint32_t expected, ui
 {
     const struct eun_reorder_front *front = (const struct eun_reorder_front *)(const void *)layer;
     const uint16_t id = front->resident[qp].metadata;
-    struct eun_hd_bank *bank = eun_reorder_bank_of(front, qp);
     struct eun_hd_outcome outcome = {EUN_HD_ADVANCED, 1, last};
     if (psn == expected) {
         if (id == EUN_BLOCK_NONE)
             return outcome;
+        struct eun_hd_bank *bank = eun_reorder_bank_of(front, qp);
         uint64_t moved = eun_hd_advance(bank, eun_hd_metadata(bank, id), expected, now);
         outcome.advanced = (uint32_t)moved;
         outcome.lasts += (uint32_t)(moved >> 32);
         return outcome;
     }
+    uint16_t *blocks = front->only_blocks;
     outcome.verdict = EUN_HD_CAP;
     outcome.advanced = 0;
     outcome.lasts = 0;
-    if (id != EUN_BLOCK_NONE)
-        outcome.verdict =
-            eun_hd_hold_in_ring(bank, eun_hd_metadata(bank, id), psn - expected, psn, last);
+    if (!last && id != EUN_BLOCK_NONE && blocks != NULL)
+        outcome.verdict = eun_hd_hold_in_ring(
+            blocks, (struct eun_hd_metadata *)(void *)(blocks + id), psn - expected);
     if (outcome.verdict == EUN_HD_CAP)
         outcome.verdict = eun_reorder_hold(layer, qp, expected, psn, last);
     return outcome;

@@ -16,9 +16,15 @@ static void lower(struct eun_allowance *a, uint32_t packets, uint32_t threshold,
     a->cut_until = nxt;
 }
 
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/** Half of what is outstanding, which is `nxt - una` or, after a cut, no more than allowed. */
 static uint32_t half_of_flight(const struct eun_allowance *a, uint32_t una, uint32_t nxt)
 {
-    const uint32_t flight = a->packets < nxt - una ? a->packets : nxt - una;
+    const uint32_t flight = smaller(a->packets, nxt - una);
     return flight > 1 ? flight / 2 : 1;
 }
 
@@ -27,11 +33,11 @@ static bool was_cut_in_this_window(const struct eun_allowance *a, uint32_t una)
     return a->packets != EUN_ALLOWANCE_UNLIMITED && eun_psn_before(una, a->cut_until);
 }
 
-void eun_allowance_cut(struct eun_allowance *a, uint32_t una, uint32_t nxt)
+void eun_allowance_cut(struct eun_allowance *a, uint32_t una, uint32_t nxt, uint32_t cap)
 {
     if (was_cut_in_this_window(a, una))
         return;
-    const uint32_t half = half_of_flight(a, una, nxt);
+    const uint32_t half = half_of_flight(a, una, una + smaller(nxt - una, cap));
     lower(a, half, half, nxt);
 }
 
@@ -47,7 +53,7 @@ void eun_allowance_grow(struct eun_allowance *a, uint32_t packets, uint32_t cap)
         return;
     if (a->packets < a->threshold) {
         const uint32_t room = a->threshold - a->packets;
-        const uint32_t step = packets < room ? packets : room;
+        const uint32_t step = smaller(packets, room);
         a->packets += step;
         packets -= step;
     }

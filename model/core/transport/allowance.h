@@ -28,8 +28,11 @@ struct eun_allowance {
 
 void eun_allowance_init(struct eun_allowance *a);
 
-/** A packet of [una, nxt) was refused: halves, at most once a window. */
-void eun_allowance_cut(struct eun_allowance *a, uint32_t una, uint32_t nxt);
+/**
+ * A packet of [una, nxt) was refused: halves, at most once a window. What is outstanding past `cap`
+ * does not count: half of more than that would not limit (eun_allowance_grow()).
+ */
+void eun_allowance_cut(struct eun_allowance *a, uint32_t una, uint32_t nxt, uint32_t cap);
 
 /** The QP fell back, or a timeout passed: starts anew with one packet. */
 void eun_allowance_restart(struct eun_allowance *a, uint32_t una, uint32_t nxt);

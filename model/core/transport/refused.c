@@ -76,7 +76,8 @@ int eun_refused_due(const struct eun_refused *set, uint32_t una, uint32_t reach)
         const struct eun_refused_range *range = &set->range[i];
         if (range->first - una >= reach)
             break;
-        if (eun_psn_before(range->after, una))
+        /* `una` itself was refused before it was awaited, whatever its neighbours were later. */
+        if (range->first == una || eun_psn_before(range->after, una))
             return (int)i;
     }
     return -1;

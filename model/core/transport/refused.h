@@ -7,8 +7,9 @@
  *
  * Guarantee: every PSN that was added and neither dropped nor trimmed is in a range, and no range
  * goes before the cumulative point has moved past where it stood at the last refusal in it (an
- * immediate repeat would meet the same receiver). Where there are too many ranges the two nearest
- * become one: PSNs between them are then sent again as well, which is safe.
+ * immediate repeat would meet the same receiver) or has come to it (a receiver takes the PSN that
+ * it awaits). Where there are too many ranges the two nearest become one: PSNs between them are
+ * then sent again as well, which is safe.
  */
 
 #include <stdbool.h>

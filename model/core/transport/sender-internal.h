@@ -81,8 +81,11 @@ void eun_sender_resend_missing(struct eun_sender *tx);
 void eun_sender_note_sack(struct eun_sender *tx, const struct eun_sender_env *env, uint32_t psn,
                           int64_t now);
 
-/** `psn` was refused when the receiver's cumulative point was `expected`. */
-void eun_sender_note_refusal(struct eun_sender *tx, uint32_t psn, uint32_t expected);
+/**
+ * `psn` was refused when the receiver's cumulative point was `expected`. False where it is not
+ * outstanding, or known to have arrived since.
+ */
+bool eun_sender_note_refusal(struct eun_sender *tx, uint32_t psn, uint32_t expected);
 
 /** The receiver no longer holds what it SACKed. */
 void eun_sender_forget_sacks(struct eun_sender *tx);

@@ -77,6 +77,16 @@ static const char *check_sets(const struct eun_sender *tx)
     return NULL;
 }
 
+static const char *check_allowance(const struct eun_sender *tx)
+{
+    const struct eun_allowance *a = &tx->allowance;
+    if (a->packets == EUN_ALLOWANCE_UNLIMITED)
+        return NULL;
+    if (a->packets == 0 || a->threshold == 0 || a->credit >= a->packets)
+        return "allowance of nothing, or credit for more";
+    return NULL;
+}
+
 bool eun_sender_validate(const struct eun_sender *tx, const char **reason)
 {
     *reason = check_messages(tx);
@@ -84,5 +94,7 @@ bool eun_sender_validate(const struct eun_sender *tx, const char **reason)
         *reason = check_cursors(tx);
     if (!*reason)
         *reason = check_sets(tx);
+    if (!*reason)
+        *reason = check_allowance(tx);
     return *reason == NULL;
 }

@@ -376,8 +376,12 @@ bool eun_sender_next(struct eun_sender *tx, const struct eun_sender_env *env, in
     const uint64_t cur = tx->cur;
     update_holds(tx, env, now);
     const bool holds = tx->cur != cur;
-    /* A Last waits for the answer, or nothing more can leave without one. */
-    out->data.ack_request = out->data.last || holds || !is_ready(tx, env);
+    /*
+     * A Last waits for the answer, or nothing more can leave without one. A packet sent again does
+     * not leave in order of PSN: a request on the last one to leave would not cover it.
+     */
+    out->data.ack_request = out->data.last || holds || !is_ready(tx, env) ||
+                            (out->retransmission && tx->transport->tolerates_reordering);
     tx->restart_ps = now;
     tx->sent_since_timeout = true;
     return true;
@@ -447,7 +451,8 @@ static void acknowledge(struct eun_sender *tx, const struct eun_sender_env *env,
     if (sacked > 0 && slot_at(tx, tx->done)->sacked >= sacked)
         slot_at(tx, tx->done)->sacked -= sacked;
     tx->una = expected;
-    eun_allowance_grow(&tx->allowance, moved, reach(env));
+    if (tx->allowance.packets != EUN_ALLOWANCE_UNLIMITED)
+        eun_allowance_grow(&tx->allowance, moved, reach(env));
     tx->timeouts = 0;
     tx->restart_ps = now;
     if (is_recovering(tx) || tx->degraded || tx->held > 0)
@@ -525,19 +530,20 @@ void eun_sender_note_sack(struct eun_sender *tx, const struct eun_sender_env *en
     settle_refused(tx);
 }
 
-void eun_sender_note_refusal(struct eun_sender *tx, uint32_t psn, uint32_t expected)
+bool eun_sender_note_refusal(struct eun_sender *tx, uint32_t psn, uint32_t expected)
 {
     if (psn - tx->una >= tx->nxt - tx->una || eun_scoreboard_has(&tx->board, tx->una, psn))
-        return;
+        return false;
     if (psn - tx->resend < tx->resend_end - tx->resend) {
         /* The sweep under way comes to it anyway; see that it does not spare a new Last. */
         struct eun_tx_slot *slot = slot_at(tx, find_message(tx, psn));
         if (psn == last_psn(&slot->message))
             slot->first_sweep = tx->sweep - 1u;
-        return;
+        return true;
     }
     eun_refused_add(&tx->refused, psn, expected);
     settle_refused(tx);
+    return true;
 }
 
 void eun_sender_forget_sacks(struct eun_sender *tx)

@@ -204,9 +204,8 @@ static void feedback(struct eun_sender *tx, const struct eun_sender_env *env,
     case EUN_NACK_CAP:
     case EUN_NACK_MEMORY:
     case EUN_NACK_STAGING:
-        if (fb->reason == EUN_NACK_MEMORY)
-            eun_allowance_cut(&tx->allowance, tx->una, tx->nxt);
-        eun_sender_note_refusal(tx, fb->psn, fb->expected);
+        if (eun_sender_note_refusal(tx, fb->psn, fb->expected) && fb->reason == EUN_NACK_MEMORY)
+            eun_allowance_cut(&tx->allowance, tx->una, tx->nxt, env->cap_psns);
         break;
     default:
         /* The receiver takes packets in order only, and holds nothing any more. */

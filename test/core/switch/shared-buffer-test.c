@@ -79,6 +79,10 @@ static void prepare_refuses_a_buffer_without_pool(void **state)
             b.config.total_bytes = apart[i] - less * 40000;
             assert_false(eun_buffer_prepare(&b));
         }
+        /* More headroom than 32 bits can add up. */
+        b.config.total_bytes = config.total_bytes;
+        b.port[1].headroom_bytes = UINT32_MAX;
+        assert_false(eun_buffer_prepare(&b));
         eun_buffer_dispose(&b);
     }
 }

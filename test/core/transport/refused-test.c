@@ -51,7 +51,8 @@ static void check_due(const struct twin *t, uint32_t reach)
     const uint32_t una = t->origin + t->una;
     int due = -1;
     for (uint32_t i = 0; i < t->set.count && due < 0; i++)
-        if (eun_psn_before(t->set.range[i].after, una) && t->set.range[i].first - una < reach)
+        if ((t->set.range[i].first == una || eun_psn_before(t->set.range[i].after, una)) &&
+            t->set.range[i].first - una < reach)
             due = (int)i;
     assert_int_equal(eun_refused_due(&t->set, una, reach), due);
 }
@@ -117,6 +118,22 @@ static void joins_neighbours(void **state)
     assert_int_equal(eun_refused_due(&set, 5, 4), -1);
 }
 
+/** 10 was refused at 9, 11 at 10: when 10 is awaited it must go, though its range is of later. */
+static void awaited_psn_is_always_due(void **state)
+{
+    (void)state;
+    struct eun_refused set = {0};
+    eun_refused_add(&set, 10, 9);
+    eun_refused_add(&set, 11, 10);
+    assert_int_equal(set.count, 1);
+    assert_int_equal(eun_refused_due(&set, 9, 100), -1);
+    assert_int_equal(eun_refused_due(&set, 10, 1), 0);
+    eun_refused_drop_first(&set, 0);
+    assert_int_equal(eun_refused_due(&set, 10, 100), -1);
+    eun_refused_trim(&set, 11);
+    assert_int_equal(eun_refused_due(&set, 11, 1), 0);
+}
+
 /** With one range too many, the two that are nearest to each other become one. */
 static void joins_the_nearest_where_full(void **state)
 {
@@ -136,6 +153,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_all_that_was_refused),
         cmocka_unit_test(joins_neighbours),
+        cmocka_unit_test(awaited_psn_is_always_due),
         cmocka_unit_test(joins_the_nearest_where_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

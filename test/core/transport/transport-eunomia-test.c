@@ -368,6 +368,11 @@ static void time_out(struct eun_sender *tx, const struct eun_sender_env *env)
     test_validate(tx);
 }
 
+static void assert_allowance(const struct eun_sender *tx, uint32_t packets)
+{
+    assert_int_equal(tx->allowance.packets, packets);
+}
+
 static void assert_idle(const struct eun_sender *tx, const struct eun_sender_env *env)
 {
     assert_int_equal(eun_sender_state(tx, env), EUN_TX_IDLE);
@@ -383,6 +388,24 @@ static struct eun_sender *sender_with(const struct eun_sender_env *env, uint32_t
     return tx;
 }
 
+/** PSNs [una, end) are sent again, in order and each once, as their predecessors come. */
+static void serve_one_by_one(struct eun_sender *tx, const struct eun_sender_env *env, uint32_t una,
+                             uint32_t end)
+{
+    const uint64_t before = eun_sender_retransmitted(tx);
+    uint32_t next = una;
+    for (uint32_t psn = una; psn < end; psn++) {
+        while (eun_sender_state(tx, env) == EUN_TX_READY)
+            assert_int_equal(send_psn(tx, env, true), next++);
+        assert_true(next - psn > 0 && next - psn <= tx->allowance.packets);
+        assert_int_equal(eun_sender_una(tx), psn);
+        answer(tx, env, test_ack(psn + 1u));
+    }
+    assert_idle(tx, env);
+    assert_int_equal(next, end);
+    assert_int_equal(eun_sender_retransmitted(tx) - before, end - una);
+}
+
 /** A SACK makes nothing go; a timeout resends what is neither acknowledged nor SACKed. */
 static void sack_is_advice(void **state)
 {
@@ -396,8 +419,16 @@ static void sack_is_advice(void **state)
     assert_idle(tx, &env);
     time_out(tx, &env);
     assert_int_equal(send_psn(tx, &env, true), 1);
-    assert_int_equal(send_psn(tx, &env, true), 2);
+    assert_idle(tx, &env);
     answer(tx, &env, test_sack(1, 5));
+    assert_idle(tx, &env);
+    /* 1 comes: two may be outstanding, 2 and 3, of which 3 is SACKed. */
+    answer(tx, &env, test_ack(2));
+    assert_int_equal(send_psn(tx, &env, true), 2);
+    assert_idle(tx, &env);
+    /* 2 comes, and with it 3, 4 and 5: five may be outstanding, the threshold being 4. */
+    answer(tx, &env, test_ack(6));
+    assert_allowance(tx, 4);
     assert_int_equal(send_psn(tx, &env, true), 6);
     assert_int_equal(send_psn(tx, &env, true), 8);
     assert_idle(tx, &env);
@@ -481,14 +512,115 @@ static void timeout_resends_within_the_cap(void **state)
     (void)state;
     struct eun_sender_env env = test_sender_env();
     env.cap_psns = 3;
-    struct eun_sender *tx = sender_with(&env, 10, 10);
+    struct eun_sender *tx = sender_with(&env, 12, 12);
     time_out(tx, &env);
-    for (uint32_t psn = 0; psn < 3; psn++)
+    for (uint32_t psn = 0; psn < 3; psn++) {
+        assert_int_equal(send_psn(tx, &env, true), psn);
+        if (psn < 1)
+            assert_idle(tx, &env);
+        answer(tx, &env, test_ack(psn + 1u));
+    }
+    /* Four packets later the allowance has passed the cap, which limits alone now. */
+    assert_allowance(tx, EUN_ALLOWANCE_UNLIMITED);
+    for (uint32_t psn = 3; psn < 6; psn++)
         assert_int_equal(send_psn(tx, &env, true), psn);
     assert_idle(tx, &env);
-    answer(tx, &env, test_ack(1));
-    assert_int_equal(send_psn(tx, &env, true), 3);
+    answer(tx, &env, test_ack(4));
+    assert_int_equal(send_psn(tx, &env, true), 6);
     assert_idle(tx, &env);
+    eun_sender_free(tx);
+}
+
+/**
+ * After a timeout or DEGRADED one packet goes; then every packet acknowledged lets two go, up to
+ * half of what was outstanding, and then one more a window. The copies ask for an answer each.
+ */
+static void recovery_starts_with_one_packet(void **state)
+{
+    (void)state;
+    const struct eun_sender_env env = test_sender_env();
+    for (int degraded = 0; degraded < 2; degraded++) {
+        struct eun_sender *tx = sender_with(&env, 40, 8);
+        uint32_t next = 0;
+        if (degraded)
+            answer(tx, &env, test_nack(EUN_NACK_DEGRADED, 0, 5));
+        else
+            time_out(tx, &env);
+        /* una and allowance: 0 1, 1 2, 2 3, 3 4 (threshold), 4 to 6 4, 7 5 */
+        const uint32_t end[] = {1, 3, 5, 7, 8, 9, 10, 12, 13, 14, 15, 16, 18};
+        for (uint32_t una = 0; una < sizeof end / sizeof end[0]; una++) {
+            if (una > 0)
+                answer(tx, &env, test_ack(una));
+            for (; next < end[una]; next++)
+                assert_int_equal(send_psn(tx, &env, next < 8), next);
+            assert_idle(tx, &env);
+        }
+        assert_int_equal(eun_sender_retransmitted(tx), 8);
+        eun_sender_free(tx);
+    }
+}
+
+/** Only a refusal for memory of a packet that is still missing lowers the allowance. */
+static void only_news_of_missing_memory_cuts(void **state)
+{
+    (void)state;
+    const struct eun_sender_env env = test_sender_env();
+    struct eun_sender *tx = sender_with(&env, 30, 20);
+    answer(tx, &env, test_nack(EUN_NACK_CAP, 4, 9));
+    answer(tx, &env, test_nack(EUN_NACK_STAGING, 4, 10));
+    answer(tx, &env, test_nack(EUN_NACK_MEMORY, 2, 3));
+    answer(tx, &env, test_nack(EUN_NACK_MEMORY, 4, 20));
+    answer(tx, &env, test_sack(4, 6));
+    answer(tx, &env, test_nack(EUN_NACK_MEMORY, 4, 6));
+    assert_allowance(tx, EUN_ALLOWANCE_UNLIMITED);
+    answer(tx, &env, test_nack(EUN_NACK_MEMORY, 4, 7));
+    assert_allowance(tx, 8);
+    /* All is acknowledged: what comes late cuts no more, and no later message suffers. */
+    answer(tx, &env, test_ack(20));
+    answer(tx, &env, test_nack(EUN_NACK_MEMORY, 4, 8));
+    assert_allowance(tx, 9);
+    for (uint32_t psn = 20; psn < 29; psn++)
+        assert_int_equal(send_psn(tx, &env, false), psn);
+    assert_idle(tx, &env);
+    answer(tx, &env, test_ack(21));
+    assert_allowance(tx, 10);
+    assert_int_equal(send_psn(tx, &env, false), 29);
+    eun_sender_free(tx);
+}
+
+/** What is sent again asks for an answer: it does not leave in order of PSN. */
+static void copies_ask_for_an_answer(void **state)
+{
+    (void)state;
+    const struct eun_sender_env env = test_sender_env();
+    struct eun_sender *tx = sender_with(&env, 30, 20);
+    struct eun_tx_packet p;
+    for (uint32_t psn = 5; psn < 8; psn++)
+        answer(tx, &env, test_nack(EUN_NACK_CAP, 3, psn));
+    answer(tx, &env, test_ack(4));
+    for (uint32_t psn = 5; psn < 8; psn++) {
+        assert_true(eun_sender_next(tx, &env, 0, &p));
+        assert_int_equal(p.data.psn, psn);
+        assert_true(p.retransmission && p.data.ack_request);
+    }
+    assert_true(eun_sender_next(tx, &env, 0, &p));
+    assert_false(p.retransmission || p.data.ack_request);
+    eun_sender_free(tx);
+}
+
+/** A packet is refused, then its successor, at the PSN before: it goes when it is awaited. */
+static void awaited_packet_goes_whatever_follows(void **state)
+{
+    (void)state;
+    const struct eun_sender_env env = test_sender_env();
+    struct eun_sender *tx = sender_with(&env, 4, 4);
+    answer(tx, &env, test_nack(EUN_NACK_MEMORY, 0, 1));
+    assert_idle(tx, &env);
+    answer(tx, &env, test_nack(EUN_NACK_MEMORY, 1, 2));
+    assert_int_equal(send_psn(tx, &env, true), 1);
+    assert_idle(tx, &env);
+    answer(tx, &env, test_ack(2));
+    assert_int_equal(send_psn(tx, &env, true), 2);
     eun_sender_free(tx);
 }
 
@@ -507,14 +639,22 @@ static void degraded_receiver_is_served_in_order(void **state)
     answer(tx, &env, test_sack(1, 5));
     answer(tx, &env, test_nack(EUN_NACK_DEGRADED, 1, 6));
     assert_int_equal(send_psn(tx, &env, true), 1);
+    assert_idle(tx, &env);
+    answer(tx, &env, test_ack(2));
     assert_int_equal(send_psn(tx, &env, true), 2);
+    /* Two may be outstanding, but 3 is held. */
+    assert_allowance(tx, 2);
     assert_idle(tx, &env);
     /* A SACK from before comes late: no longer believed. */
-    answer(tx, &env, test_sack(1, 5));
+    answer(tx, &env, test_sack(2, 5));
     answer(tx, &env, test_ack(3));
+    assert_allowance(tx, 3);
     assert_int_equal(send_psn(tx, &env, false), 3);
-    for (uint32_t psn = 4; psn < 7; psn++)
-        assert_int_equal(send_psn(tx, &env, true), psn);
+    assert_int_equal(send_psn(tx, &env, true), 4);
+    assert_int_equal(send_psn(tx, &env, true), 5);
+    assert_idle(tx, &env);
+    answer(tx, &env, test_ack(5));
+    assert_int_equal(send_psn(tx, &env, true), 6);
     assert_int_equal(send_psn(tx, &env, false), 7);
     assert_idle(tx, &env);
     /* All from before is acknowledged: as usual again, 8 is held and later packets leave. */
@@ -532,9 +672,9 @@ static void stale_degraded_never_rewinds(void **state)
     answer(tx, &env, test_sack(5, 7));
     answer(tx, &env, test_nack(EUN_NACK_DEGRADED, 3, 6));
     assert_idle(tx, &env);
+    assert_allowance(tx, EUN_ALLOWANCE_UNLIMITED);
     time_out(tx, &env);
-    for (uint32_t psn = 5; psn < 10; psn++)
-        assert_int_equal(send_psn(tx, &env, true), psn);
+    serve_one_by_one(tx, &env, 5, 10);
     eun_sender_free(tx);
 }
 
@@ -548,8 +688,7 @@ static void contradictory_sack_is_dropped_at_the_timeout(void **state)
     answer(tx, &env, test_sack(1, 4));
     answer(tx, &env, test_ack(3));
     time_out(tx, &env);
-    assert_int_equal(send_psn(tx, &env, true), 3);
-    assert_int_equal(send_psn(tx, &env, true), 4);
+    serve_one_by_one(tx, &env, 3, 5);
     eun_sender_free(tx);
     /* The same with the ACK after the timeout: the sweep ends with nothing sent. */
     tx = sender_with(&env, 5, 5);
@@ -572,8 +711,7 @@ static void late_sack_is_not_believed(void **state)
     answer(tx, &env, test_nack(EUN_NACK_DEGRADED, 1, 3));
     answer(tx, &env, test_sack(0, 2));
     time_out(tx, &env);
-    for (uint32_t psn = 1; psn < 4; psn++)
-        assert_int_equal(send_psn(tx, &env, true), psn);
+    serve_one_by_one(tx, &env, 1, 4);
     eun_sender_free(tx);
 }
 
@@ -620,16 +758,33 @@ static void freed_last_is_not_swept_again(void **state)
         answer(tx, &env, test_sack(0, 4));
         assert_int_equal(send_psn(tx, &env, false), 5);
         assert_int_equal(send_psn(tx, &env, true), 0);
+        assert_idle(tx, &env);
         if (refused)
             answer(tx, &env, test_nack(EUN_NACK_CAP, 0, 5));
-        assert_int_equal(send_psn(tx, &env, true), 1);
-        if (refused)
-            assert_int_equal(send_psn(tx, &env, true), 5);
         assert_idle(tx, &env);
-        /* The next sweep has it like any other. */
-        time_out(tx, &env);
-        for (uint32_t i = 0; i < 3; i++)
-            assert_int_equal(send_psn(tx, &env, true), i < 2 ? i : 5);
+        answer(tx, &env, test_ack(1));
+        assert_int_equal(send_psn(tx, &env, true), 1);
+        /* The next sweep has it like any other, if this one did not come to it. */
+        if (refused) {
+            answer(tx, &env, test_ack(2));
+            assert_int_equal(send_psn(tx, &env, false), 2);
+            assert_idle(tx, &env);
+            answer(tx, &env, test_ack(3));
+            assert_int_equal(send_psn(tx, &env, true), 5);
+            assert_idle(tx, &env);
+            time_out(tx, &env);
+            answer(tx, &env, test_ack(5));
+        } else {
+            assert_idle(tx, &env);
+            time_out(tx, &env);
+            assert_int_equal(send_psn(tx, &env, true), 1);
+            assert_idle(tx, &env);
+            answer(tx, &env, test_ack(2));
+            assert_int_equal(send_psn(tx, &env, false), 2);
+            answer(tx, &env, test_ack(5));
+        }
+        assert_int_equal(send_psn(tx, &env, true), 5);
+        assert_idle(tx, &env);
         eun_sender_free(tx);
     }
 }
@@ -698,6 +853,10 @@ int main(void)
         cmocka_unit_test(late_refusal_is_repaired_at_once),
         cmocka_unit_test(refusals_bring_in_the_cap),
         cmocka_unit_test(timeout_resends_within_the_cap),
+        cmocka_unit_test(recovery_starts_with_one_packet),
+        cmocka_unit_test(only_news_of_missing_memory_cuts),
+        cmocka_unit_test(copies_ask_for_an_answer),
+        cmocka_unit_test(awaited_packet_goes_whatever_follows),
         cmocka_unit_test(degraded_receiver_is_served_in_order),
         cmocka_unit_test(stale_degraded_never_rewinds),
         cmocka_unit_test(contradictory_sack_is_dropped_at_the_timeout),

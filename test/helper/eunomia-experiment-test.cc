@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "eunomia-test-experiment.h"
+
+#include "ns3/test.h"
+
+#include <set>
+
+using namespace ns3;
+
+namespace
+{
+
+using Words = EunomiaTestWords;
+using Status = EunomiaExperiment;
+
+/** Eight hosts in two racks. */
+const Words g_small = {"--leaves=2", "--spines=2", "--hostsPerLeaf=4"};
+
+Words operator+(Words a, const Words &b)
+{
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+}
+
+/** A flow list of `count` flows among eight hosts, 3 us apart, of sizes around a few packets. */
+std::string FlowList(uint32_t count)
+{
+    std::string text = std::to_string(count) + '\n';
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t src = i * 5 % 8;
+        const uint32_t dst = (src + 1 + i * 3 % 7) % 8;
+        const uint64_t ps = 2'000'000'000'000 + i * 3'000'001ull;
+        const std::string fraction = std::to_string(ps).substr(1);
+        text += std::to_string(src) + ' ' + std::to_string(dst) + " 3 " +
+                std::to_string(1 + i * 7919 % (i % 5 ? 4'000 : 90'000)) + " 2." + fraction + '\n';
+    }
+    return text;
+}
+
+/** One list under every kind of scheme: all done, nothing lost, the files fit each other. */
+class SchemesCase : public TestCase
+{
+  public:
+    SchemesCase() : TestCase("small experiments, scheme by scheme") {}
+
+  private:
+    void DoRun() override
+    {
+        static const Words schemes[] = {
+            {"--lb=ecmp", "--transport=gbn"},
+            {"--lb=spray", "--transport=gbn"},
+            {"--lb=spray", "--transport=eunomia"},
+            {"--lb=spray-rr", "--transport=eunomia", "--verb=write"},
+            {"--lb=spray", "--transport=eunomia", "--verb=write", "--gate=receiver"},
+            {"--lb=spray", "--transport=eunomia", "--verb=write-imm", "--gateScope=message"},
+            {"--lb=spray", "--transport=eunomia", "--qp=pair", "--cc=none"},
+            {"--lb=spray", "--transport=eunomia", "--pfc=off", "--window=bdp"},
+            {"--lb=spray", "--transport=eunomia", "--poolBlocks=0"},
+            {"--lb=spray", "--transport=eunomia", "--banks=2", "--qpCap=16", "--idleEpoch=10us"},
+            {"--lb=ecmp", "--transport=gbn", "--compat=conweave-ns3"},
+            {"--lb=ecmp", "--transport=gbn", "--mtu=4096", "--linkRate=2400Gbps",
+             "--linkDelay=300ns"},
+            {"--lb=ecmp", "--transport=gbn", "--window=10KB", "--linkRate=123.456789Gbps"},
+        };
+        EunomiaTestFolder temp;
+        const std::string flows = temp.Write("some.flows", FlowList(FLOWS));
+        for (const Words &scheme : schemes) {
+            Check(temp, flows, scheme);
+        }
+    }
+
+    void Check(const EunomiaTestFolder &temp, const std::string &flows, const Words &scheme)
+    {
+        std::string what;
+        for (const std::string &word : scheme) {
+            what += word + ' ';
+        }
+        const std::string out = temp.Path("out");
+        const EunomiaTestRun run(g_small + scheme +
+                                 Words{"--flows=" + flows, "--out=" + out, "--force"});
+        NS_TEST_EXPECT_MSG_EQ(run.status, Status::DONE, what);
+        const auto &t = run.totals;
+        NS_TEST_EXPECT_MSG_EQ(t.made, t.delivered + t.dropped, what);
+        NS_TEST_EXPECT_MSG_EQ(t.queued + t.inFlight + t.bufferBytes, 0, what);
+        const EunomiaTestCsv csv(out + "/flows.csv");
+        NS_TEST_EXPECT_MSG_EQ(csv.rows.size(), FLOWS, what);
+        NS_TEST_EXPECT_MSG_EQ(csv.Count("status", "done"), FLOWS, what);
+        uint64_t packets = 0;
+        std::set<std::string> ids;
+        for (auto row : csv.rows) {
+            ids.insert(row["flow"]);
+            packets += std::stoull(row["packets"]);
+            NS_TEST_EXPECT_MSG_GT_OR_EQ(std::stod(row["slowdown"]), 1.0, what << row["flow"]);
+            NS_TEST_EXPECT_MSG_GT_OR_EQ(std::stoll(row["fct_ns"]), std::stoll(row["visible_ns"]),
+                                        what << row["flow"]);
+        }
+        NS_TEST_EXPECT_MSG_EQ(ids.size(), FLOWS, what);
+        const std::string summary = EunomiaTestFolder::Read(out + "/summary.json");
+        NS_TEST_EXPECT_MSG_EQ(EunomiaTestNumber(summary, "total"), FLOWS, what);
+        NS_TEST_EXPECT_MSG_EQ(EunomiaTestNumber(summary, "done"), FLOWS, what);
+        NS_TEST_EXPECT_MSG_EQ(EunomiaTestNumber(summary, "data"), packets, what);
+        NS_TEST_EXPECT_MSG_EQ(EunomiaTestNumber(summary, "hops"), t.hops, what);
+        NS_TEST_EXPECT_MSG_EQ(EunomiaTestNumber(summary, "drops"), t.dropped, what);
+        NS_TEST_EXPECT_MSG_EQ(EunomiaTestNumber(summary, "early"), 0, what);
+        NS_TEST_EXPECT_MSG_EQ(EunomiaTestNumber(summary, "frames_sent"), t.made, what);
+        NS_TEST_EXPECT_MSG_EQ(summary.find(temp.Path("")), std::string::npos, "no path in it");
+        NS_TEST_EXPECT_MSG_NE(summary.find("\"flows\": \"some.flows\""), std::string::npos,
+                              "the file's name");
+    }
+
+    static constexpr uint32_t FLOWS = 60;
+};
+
+/** The same words give the same bytes; another seed gives others. */
+class DeterminismCase : public TestCase
+{
+  public:
+    DeterminismCase() : TestCase("same seed, same bytes") {}
+
+  private:
+    void DoRun() override
+    {
+        EunomiaTestFolder temp;
+        const std::string flows = temp.Write("some.flows", FlowList(200));
+        Check(temp, {"--load=0.9", "--duration=150us", "--sample=10us", "--legacy"});
+        Check(temp, {"--load=0.9", "--duration=150us", "--lb=ecmp", "--transport=gbn",
+                     "--buffer=500KB", "--qp=pair"});
+        Check(temp, {"--flows=" + flows, "--warmup=10us", "--pfc=off", "--buffer=100KB"});
+    }
+
+    void Check(const EunomiaTestFolder &temp, const Words &words)
+    {
+        const auto run = [&](const std::string &out, const Words &seed) {
+            const EunomiaTestRun r(g_small + words + seed +
+                                   Words{"--out=" + temp.Path(out), "--force"});
+            NS_TEST_EXPECT_MSG_EQ(r.status, Status::DONE, words[0]);
+        };
+        run("a", {"--seed=7"});
+        run("b", {"--seed=7"});
+        run("c", {"--seed=8"});
+        NS_TEST_EXPECT_MSG_EQ((temp.List("a") == temp.List("b")), true, "the same files");
+        for (const std::string &name : temp.List("a")) {
+            const bool same = EunomiaTestFolder::Read(temp.Path("a/" + name)) ==
+                              EunomiaTestFolder::Read(temp.Path("b/" + name));
+            if (name != "timing.json") {
+                NS_TEST_EXPECT_MSG_EQ(same, true, name << " of equal runs, " << words[0]);
+            }
+        }
+        const bool same = EunomiaTestFolder::Read(temp.Path("a/flows.csv")) ==
+                          EunomiaTestFolder::Read(temp.Path("c/flows.csv"));
+        NS_TEST_EXPECT_MSG_EQ(same, false, "another seed, " << words[0]);
+    }
+};
+
+/** 1,000 flows of 64 KB into one host of 128. */
+class IncastCase : public TestCase
+{
+  public:
+    IncastCase() : TestCase("1,000 flows into one host") {}
+
+  private:
+    void DoRun() override
+    {
+        EunomiaTestFolder temp;
+        std::string text = "1000\n";
+        for (uint32_t i = 0; i < 1000; i++) {
+            text += std::to_string(1 + i % 127) + " 0 3 65536 2.0\n";
+        }
+        const std::string flows = temp.Write("incast.flows", text);
+        const Words gbn = {"--lb=ecmp", "--transport=gbn"};
+        const Words eunomia = {"--lb=spray", "--transport=eunomia"};
+        // What has memory enough and is never dropped is never sent again.
+        Check(temp, flows, gbn + Words{"--pfc=on"}, true);
+        Check(temp, flows, eunomia + Words{"--pfc=on", "--poolBlocks=65000"}, true);
+        // A pool for 40 QPs and packets of 1,000: slow, but everything completes.
+        Check(temp, flows, eunomia + Words{"--pfc=on"}, false);
+        Check(temp, flows, gbn + Words{"--pfc=off"}, false);
+        Check(temp, flows, eunomia + Words{"--pfc=off"}, false);
+    }
+
+    void Check(const EunomiaTestFolder &temp, const std::string &flows, const Words &scheme,
+               bool smooth)
+    {
+        const std::string what = scheme[0] + ' ' + scheme[1] + ' ' + scheme[2];
+        const EunomiaTestRun run(scheme +
+                                 Words{"--flows=" + flows, "--out=" + temp.Path("out"), "--force"});
+        NS_TEST_EXPECT_MSG_EQ(run.status, Status::DONE, what);
+        if (scheme[2] == "--pfc=on") {
+            NS_TEST_EXPECT_MSG_GT(run.totals.pauses, 0, what);
+            NS_TEST_EXPECT_MSG_EQ(run.totals.dropped, 0, what);
+            NS_TEST_EXPECT_MSG_GT(run.totals.pausedPs, 0, what);
+        } else {
+            NS_TEST_EXPECT_MSG_EQ(run.totals.pauses, 0, what);
+            NS_TEST_EXPECT_MSG_GT(run.totals.dropped, 0, what);
+        }
+        const EunomiaTestCsv csv(temp.Path("out/flows.csv"));
+        NS_TEST_EXPECT_MSG_EQ(csv.Count("status", "done"), 1000, what);
+        const EunomiaTestCsv pauses(temp.Path("out/pfc.csv"));
+        NS_TEST_EXPECT_MSG_EQ(pauses.Count("event", "xoff"), run.totals.pauses, what);
+        int64_t last = 0;
+        uint64_t again = 0;
+        for (auto row : csv.rows) {
+            last = std::max<int64_t>(last, std::stoll(row["fct_ns"]));
+            again += std::stoull(row["retransmitted"]);
+        }
+        // 1,000 flows of 64 packets take 5.7 ms at line rate.
+        NS_TEST_EXPECT_MSG_GT(last, 5'600'000, what);
+        NS_TEST_EXPECT_MSG_LT(last, (smooth ? 6'000'000 : 60'000'000), what);
+        NS_TEST_EXPECT_MSG_EQ((again == 0), smooth, what << ", " << again << " retransmissions");
+        std::cout << "eunomia-experiment: incast, " << what << ": last FCT " << last / 1000
+                  << " us, " << run.totals.pauses << " pauses, " << run.totals.dropped << " drops, "
+                  << again << " retransmissions" << std::endl;
+    }
+};
+
+/** Runs that end before their flows do, or have none. */
+class UnfinishedCase : public TestCase
+{
+  public:
+    UnfinishedCase() : TestCase("unfinished flows, failed flows, no flows") {}
+
+  private:
+    void DoRun() override
+    {
+        EunomiaTestFolder temp;
+        Drained(temp);
+        Failed(temp);
+        Empty(temp);
+    }
+
+    void Drained(const EunomiaTestFolder &temp)
+    {
+        const std::string flows =
+            temp.Write("x.flows", "3\n0 1 3 100 2.0\n2 3 3 1000000 2.00001\n4 7 3 100 2.00001\n");
+        const EunomiaTestRun run(g_small + Words{"--flows=" + flows, "--drain=1us", "--sample=1us",
+                                                 "--out=" + temp.Path("drained")});
+        NS_TEST_EXPECT_MSG_EQ(run.status, Status::UNFINISHED, "1 us is too short");
+        const EunomiaTestCsv csv(temp.Path("drained/flows.csv"));
+        NS_TEST_EXPECT_MSG_EQ(csv.rows.size(), 3, "all are told of");
+        NS_TEST_EXPECT_MSG_EQ(csv.Count("status", "done"), 1, "done");
+        NS_TEST_EXPECT_MSG_EQ(csv.Count("status", "unfinished"), 2, "unfinished");
+        NS_TEST_EXPECT_MSG_EQ(run.endPs, 2'000'011'000'000, "1 us after the last start");
+        const std::string summary = EunomiaTestFolder::Read(temp.Path("drained/summary.json"));
+        NS_TEST_EXPECT_MSG_EQ(EunomiaTestNumber(summary, "total"), 3, "total");
+        NS_TEST_EXPECT_MSG_EQ(EunomiaTestNumber(summary, "done"), 1, "done");
+    }
+
+    void Failed(const EunomiaTestFolder &temp)
+    {
+        const std::string flows = temp.Write("x.flows", "2\n0 1 3 100 2.0\n2 3 3 900000 2.0\n");
+        const EunomiaTestRun run(g_small + Words{"--flows=" + flows, "--out=" + temp.Path("failed"),
+                                                 "--ns3::EunomiaNic::RetransmitTimeout=1us",
+                                                 "--ns3::EunomiaNic::RetryLimit=1"});
+        NS_TEST_EXPECT_MSG_EQ(run.status, Status::UNFINISHED, "a flow failed");
+        const EunomiaTestCsv csv(temp.Path("failed/flows.csv"));
+        NS_TEST_EXPECT_MSG_EQ(csv.Count("status", "failed:retry-limit"), 1, "the reason");
+        NS_TEST_EXPECT_MSG_EQ(csv.Count("status", "done"), 1, "the other one");
+    }
+
+    void Empty(const EunomiaTestFolder &temp)
+    {
+        // A list without a flow is refused; a workload may come to none.
+        const EunomiaTestRun run(g_small + Words{"--duration=1ns", "--load=0.01", "--sample=10us",
+                                                 "--out=" + temp.Path("empty")});
+        NS_TEST_EXPECT_MSG_EQ(run.status, Status::UNFINISHED, "nothing finished");
+        NS_TEST_EXPECT_MSG_LT(run.endPs, 1'000'000'000, "it does not go on without a flow");
+        NS_TEST_EXPECT_MSG_EQ(EunomiaTestCsv(temp.Path("empty/timeseries.csv")).rows.size(), 0,
+                              "monitors neither");
+        const EunomiaTestCsv csv(temp.Path("empty/flows.csv"));
+        NS_TEST_EXPECT_MSG_EQ(csv.rows.size(), 0, "no row");
+        for (const char *name : {"flows.csv", "pfc.csv", "timeseries.csv", "summary.json"}) {
+            NS_TEST_EXPECT_MSG_GT(EunomiaTestFolder::Read(temp.Path("empty/") + name).size(), 10,
+                                  name << " is there, with its header");
+        }
+    }
+};
+
+/** What a user may get wrong: one line that names it, and no folder left behind. */
+class BadInputCase : public TestCase
+{
+  public:
+    BadInputCase() : TestCase("bad input leaves nothing behind") {}
+
+  private:
+    void DoRun() override
+    {
+        EunomiaTestFolder temp;
+        const std::string flows = temp.Write("x.flows", "1\n0 9 3 100 2.0\n");
+        const std::string none = temp.Write("none.flows", "0\n");
+        const struct {
+            Words words;
+            std::string begins;
+        } rows[] = {
+            {{"--buffer=1"}, "--ns3::EunomiaSwitch::BufferSize: 1 bytes leave no pool"},
+            {{"--linkDelay=1s"}, "--ns3::EunomiaSwitch::BufferSize: 9437184 bytes leave no pool"},
+            {{"--linkDelay=1s", "--window=bdp"}, "--ns3::EunomiaNic::Window: cannot be "},
+            {{"--linkDelay=10s", "--compat=conweave-ns3"},
+             "--ns3::EunomiaSwitch::Headroom: cannot be "},
+            {{"--poolBlocks=70000"}, "--ns3::EunomiaNic::PoolBlocks: 70000 blocks"},
+            {{"--ns3::EunomiaNic::Mtuu=5"}, "--ns3::EunomiaNic::Mtuu: there is no such attribute"},
+            {{"--ns3::EunomiaNic::Mtu=5x"},
+             "--ns3::EunomiaNic::Mtu: there is no such attribute, "
+             "or '5x' is no value of it"},
+            {{"--ns3::EunomiaNic::RetransmitTimeout=4 ms"},
+             "--ns3::EunomiaNic::RetransmitTimeout: there is no such attribute"},
+            {{"--ns3::EunomiaNic::RetransmitTimeout=soon"},
+             "--ns3::EunomiaNic::RetransmitTimeout: there is no such attribute"},
+            {{"--ns3::EunomiaNic::RetransmitTimeout=-4ms"},
+             "--ns3::EunomiaNic::RetransmitTimeout: there is no such attribute"},
+            {{"--ns3::EunomiaSwitch::Alpha=1/16"}, "--ns3::EunomiaSwitch::Alpha: there is no"},
+            {{"--ns3::EunomiaSwitch::Pfc=perhaps"}, "--ns3::EunomiaSwitch::Pfc: there is no"},
+            {{"--ns3::EunomiaLink::DataRate=1Gbps x"}, "--ns3::EunomiaLink::DataRate: there is no"},
+            {{"--ns3::EunomiaNic::Mtu="}, "--ns3::EunomiaNic::Mtu: there is no such attribute"},
+            {{"--ns3::EunomiaNic::Verb=read"}, "--ns3::EunomiaNic::Verb: there is no verb read"},
+            {{"--ns3::EunomiaLink::DataRate=fast"}, "--ns3::EunomiaLink::DataRate: there is no"},
+            {{"--ns3::EunomiaNoc::Mtu=5"}, "--ns3::EunomiaNoc::Mtu: there is no such attribute"},
+            {{"--flows=" + temp.Path("none")}, temp.Path("none")},
+            {{"--flows=" + flows}, flows + ":2: dst"},
+            {{"--flows=" + none}, none + ":1: count"},
+            {{"--workload=Unknown"}, "--workload: "},
+            {{"--workload=file:" + temp.Path("none")}, temp.Path("none")},
+            {{"--lb=x"}, "--lb: "},
+        };
+        for (const auto &row : rows) {
+            const std::string problem = EunomiaRefusal([&] {
+                EunomiaTestRun run(g_small + row.words + Words{"--out=" + temp.Path("out/deep")});
+            });
+            NS_TEST_EXPECT_MSG_EQ(problem.substr(0, row.begins.size()), row.begins, problem);
+            NS_TEST_EXPECT_MSG_EQ(problem.find('\n'), std::string::npos, "one line");
+            NS_TEST_EXPECT_MSG_EQ(temp.List().size(), 2, "only the flow lists: " << problem);
+        }
+    }
+};
+
+/** Attributes on the command line change the run and show in the summary. */
+class AttributesCase : public TestCase
+{
+  public:
+    AttributesCase() : TestCase("attributes from the command line") {}
+
+  private:
+    void DoRun() override
+    {
+        EunomiaTestFolder temp;
+        const std::string flows = temp.Write("some.flows", FlowList(40));
+        const Words base = g_small + Words{"--flows=" + flows, "--lb=ecmp", "--transport=gbn"};
+        const auto acks = [&](const Words &more) {
+            const EunomiaTestRun run(base + more + Words{"--out=" + temp.Path("out"), "--force"});
+            NS_TEST_EXPECT_MSG_EQ(run.status, Status::DONE, "done");
+            m_summary = EunomiaTestFolder::Read(temp.Path("out/summary.json"));
+            return EunomiaTestNumber(m_summary, "ack");
+        };
+        const double all = acks({});
+        NS_TEST_EXPECT_MSG_EQ(all, EunomiaTestNumber(m_summary, "data"), "an ACK a packet");
+        NS_TEST_EXPECT_MSG_LT(acks({"--ns3::EunomiaNic::AckEvery=8"}), all / 2, "fewer ACKs");
+        NS_TEST_EXPECT_MSG_NE(m_summary.find("\"ns3::EunomiaNic::AckEvery\": \"8\""),
+                              std::string::npos, "in the summary");
+        NS_TEST_EXPECT_MSG_EQ(acks({}), all, "and it does not linger");
+        for (const char *key : {"topology",
+                                "leaves",
+                                "spines",
+                                "hostsPerLeaf",
+                                "linkRate_bps",
+                                "linkDelay_ps",
+                                "flows",
+                                "drain_ps",
+                                "qp",
+                                "compat",
+                                "lb",
+                                "transport",
+                                "cc",
+                                "window",
+                                "pfc",
+                                "mtu",
+                                "overhead",
+                                "verb",
+                                "gate",
+                                "seed",
+                                "sample_ps",
+                                "ns3::EunomiaSwitch::BufferSize",
+                                "ns3::EunomiaLink::DataRate",
+                                "ns3::EunomiaNic::PoolBlocks"}) {
+            NS_TEST_EXPECT_MSG_NE(m_summary.find('"' + std::string(key) + "\": "),
+                                  std::string::npos, key);
+        }
+    }
+
+    std::string m_summary;
+};
+
+class EunomiaExperimentTestSuite : public TestSuite
+{
+  public:
+    EunomiaExperimentTestSuite() : TestSuite("eunomia-experiment", SYSTEM)
+    {
+        AddTestCase(new SchemesCase, TestCase::QUICK);
+        AddTestCase(new DeterminismCase, TestCase::QUICK);
+        AddTestCase(new IncastCase, TestCase::QUICK);
+        AddTestCase(new UnfinishedCase, TestCase::QUICK);
+        AddTestCase(new BadInputCase, TestCase::QUICK);
+        AddTestCase(new AttributesCase, TestCase::QUICK);
+    }
+};
+
+EunomiaExperimentTestSuite g_eunomiaExperimentTestSuite;
+
+} // namespace
