@@ -14,8 +14,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <map>
-#include <regex>
+#include <cstdlib>
+#include <set>
 #include <sys/resource.h>
 
 namespace ns3
@@ -48,30 +48,42 @@ void SetDefault(const std::string &name, uint64_t value)
     SetDefault(name, std::to_string(value));
 }
 
-/**
- * Is there such an attribute, and would ns-3 read the value to its end? Where it does not, it ends
- * the program instead of saying so.
- */
-bool IsReadable(const std::string &attribute, const std::string &value)
+/** Would ns-3 read a value of that type to its end? Where it does not, it ends the program. */
+bool IsReadable(const std::string &type, const std::string &value)
 {
-    static const std::string number = R"([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)";
-    static const std::map<std::string, std::regex> forms = {
-        {"ns3::UintegerValue", std::regex("[+-]?[0-9]+")},
-        {"ns3::IntegerValue", std::regex("[+-]?[0-9]+")},
-        {"ns3::DoubleValue", std::regex(number)},
-        {"ns3::TimeValue", std::regex(number + "(fs|ps|ns|us|ms|s|min|h|d|y)?")},
-        {"DataRateValue", std::regex(number + "[A-Za-z/]*")},
-    };
+    const std::string number = value.substr(0, value.find_first_not_of("+-0123456789.eE"));
+    const std::string unit = value.substr(number.size());
+    char *end = nullptr;
+    std::strtod(number.c_str(), &end);
+    const bool isNumber = !number.empty() && *end == '\0';
+    if (type == "ns3::UintegerValue" || type == "ns3::IntegerValue") {
+        return isNumber && unit.empty() && number.find_first_of(".eE") == std::string::npos;
+    }
+    if (type == "ns3::DoubleValue") {
+        return isNumber && unit.empty();
+    }
+    if (type == "ns3::TimeValue") {
+        static const std::set<std::string> units = {"",  "fs",  "ps", "ns", "us", "ms",
+                                                    "s", "min", "h",  "d",  "y"};
+        return isNumber && units.count(unit);
+    }
+    if (type == "DataRateValue") {
+        return isNumber && unit.find_first_of(" \t\n") == std::string::npos;
+    }
+    return true;
+}
+
+/** The type of value that an attribute `ns3::Type::Attribute` takes, "" where there is none. */
+std::string ValueType(const std::string &attribute)
+{
     const size_t colons = attribute.rfind("::");
     TypeId tid;
     TypeId::AttributeInformation info;
-    if (colons == std::string::npos ||
-        !TypeId::LookupByNameFailSafe(attribute.substr(0, colons), &tid) ||
+    if (!TypeId::LookupByNameFailSafe(attribute.substr(0, colons), &tid) ||
         !tid.LookupAttributeByName(attribute.substr(colons + 2), &info)) {
-        return false;
+        return "";
     }
-    const auto form = forms.find(info.checker->GetValueTypeName());
-    return form == forms.end() || std::regex_match(value, form->second);
+    return info.checker->GetValueTypeName();
 }
 
 std::string BaseName(const std::string &path)
@@ -214,7 +226,9 @@ void EunomiaExperiment::SetCompatibility()
 void EunomiaExperiment::SetAttributes()
 {
     for (const auto &[name, value] : m_options.attributes) {
-        if (!IsReadable(name, value) || !Config::SetDefaultFailSafe(name, StringValue(value))) {
+        const std::string type = ValueType(name);
+        if (type.empty() || !IsReadable(type, value) ||
+            !Config::SetDefaultFailSafe(name, StringValue(value))) {
             throw EunomiaInputError("--" + name, 0, "",
                                     "there is no such attribute, or '" + value +
                                         "' is no value of it; see --PrintAttributes");

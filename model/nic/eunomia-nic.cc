@@ -388,7 +388,9 @@ void EunomiaNic::Sweep()
     const int64_t next = eun_reorder_sweep(m_reorder, EunomiaNow());
     const struct eun_reorder_stats *stats = eun_reorder_stats(m_reorder);
     m_poolTrace(stats->blocks_in_use, stats->qps_active);
-    m_sweepTimer.Arm(next);
+    // QPs that all have a gap now may be idle an epoch later.
+    const bool again = next == m_sweepTimer.NEVER && stats->qps_active > 0;
+    m_sweepTimer.Arm(again ? EunomiaNow() + m_idleEpoch.GetTimeStep() : next);
 }
 
 void EunomiaNic::Answer(RxQp &qp, const eun_feedback &feedback, bool echo)
