@@ -4,11 +4,9 @@
 #include <cmath>
 #include <iterator>
 
-namespace ns3
-{
+namespace ns3 {
 
-namespace
-{
+namespace {
 
 using Knot = EunomiaBuiltinCdf::Knot;
 

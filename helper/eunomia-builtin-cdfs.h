@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace ns3
-{
+namespace ns3 {
 
 /** A table as it is published. */
 struct EunomiaBuiltinCdf {

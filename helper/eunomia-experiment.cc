@@ -18,11 +18,9 @@
 #include <set>
 #include <sys/resource.h>
 
-namespace ns3
-{
+namespace ns3 {
 
-namespace
-{
+namespace {
 
 /** Streams: the workload's first, then one per switch. */
 constexpr int64_t WORKLOAD_STREAM = 0;

@@ -12,8 +12,7 @@
 
 #include <memory>
 
-namespace ns3
-{
+namespace ns3 {
 
 /**
  * \ingroup eunomia
@@ -21,8 +20,7 @@ namespace ns3
  *
  * All input is checked before the result folder is made.
  */
-class EunomiaExperiment
-{
+class EunomiaExperiment {
   public:
     /** Exit statuses of the program. */
     enum Status { DONE = 0, BAD_INPUT = 2, UNFINISHED = 3, INCONSISTENT = 4 };

@@ -7,8 +7,7 @@
 #include <algorithm>
 #include <queue>
 
-namespace ns3
-{
+namespace ns3 {
 
 Ptr<EunomiaPort> EunomiaFabric::AddPort(Ptr<Node> node)
 {

@@ -12,8 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace ns3
-{
+namespace ns3 {
 
 /**
  * \ingroup eunomia
@@ -32,8 +31,7 @@ namespace ns3
  *   uint32_t qp = fabric.GetNic(a)->Connect(fabric.GetNic(b), 3);
  * \endcode
  */
-class EunomiaFabric
-{
+class EunomiaFabric {
   public:
     EunomiaFabric() = default;
     EunomiaFabric(const EunomiaFabric &) = delete;

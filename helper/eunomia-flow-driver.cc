@@ -5,8 +5,7 @@
 
 #include <algorithm>
 
-namespace ns3
-{
+namespace ns3 {
 
 EunomiaFlowDriver::EunomiaFlowDriver(EunomiaFabric &fabric, Source source, Report report, Qps qps,
                                      bool multipath)

@@ -11,8 +11,7 @@
 #include <map>
 #include <vector>
 
-namespace ns3
-{
+namespace ns3 {
 
 /**
  * \ingroup eunomia
@@ -22,8 +21,7 @@ namespace ns3
  * opens at the flow's start and closes at its completion; with a QP a pair, flows between the same
  * hosts share one.
  */
-class EunomiaFlowDriver : public EunomiaNicUser
-{
+class EunomiaFlowDriver : public EunomiaNicUser {
   public:
     /** Gives flows in order of start; false at the end. */
     using Source = std::function<bool(EunomiaFlow *)>;

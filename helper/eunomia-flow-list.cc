@@ -6,11 +6,9 @@
 #include <algorithm>
 #include <limits>
 
-namespace ns3
-{
+namespace ns3 {
 
-namespace
-{
+namespace {
 
 constexpr size_t SHORT_COLUMNS = 5; /**< src dst pg bytes start */
 constexpr size_t LONG_COLUMNS = 6;  /**< src dst pg dport bytes start */

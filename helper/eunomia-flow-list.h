@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace ns3
-{
+namespace ns3 {
 
 /** One transfer from a host to another. */
 struct EunomiaFlow {

@@ -4,11 +4,9 @@
 #include <charconv>
 #include <cmath>
 
-namespace ns3
-{
+namespace ns3 {
 
-namespace
-{
+namespace {
 
 template <typename T>
 void AppendWhole(std::string *text, T value)

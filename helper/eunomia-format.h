@@ -8,8 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace ns3
-{
+namespace ns3 {
 
 void EunomiaAppendInt(std::string *text, int64_t value);
 void EunomiaAppendUint(std::string *text, uint64_t value);

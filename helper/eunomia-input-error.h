@@ -8,15 +8,13 @@
 #include <stdexcept>
 #include <string>
 
-namespace ns3
-{
+namespace ns3 {
 
 /**
  * Bad input. what() is one line, `FILE:LINE: FIELD: problem`, without the parts that do not apply.
  * A program prints it on stderr and ends with status 2.
  */
-class EunomiaInputError : public std::runtime_error
-{
+class EunomiaInputError : public std::runtime_error {
   public:
     /**
      * \param file the file or folder, as the user wrote it, or the option such as `--load`

@@ -5,8 +5,7 @@
 
 #include <cmath>
 
-namespace ns3
-{
+namespace ns3 {
 
 void EunomiaJsonWriter::NewLine()
 {

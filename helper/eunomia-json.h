@@ -9,15 +9,13 @@
 #include <string_view>
 #include <vector>
 
-namespace ns3
-{
+namespace ns3 {
 
 /**
  * Builds one JSON value, a call at a time. The caller keeps to the grammar: in an object a Key()
  * before each value, every Begin with its End.
  */
-class EunomiaJsonWriter
-{
+class EunomiaJsonWriter {
   public:
     void BeginObject();
     void EndObject();

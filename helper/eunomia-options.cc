@@ -12,11 +12,9 @@
 #include <cmath>
 #include <cstdlib>
 
-namespace ns3
-{
+namespace ns3 {
 
-namespace
-{
+namespace {
 
 struct Unit {
     const char *name;

@@ -9,15 +9,13 @@
 #include <utility>
 #include <vector>
 
-namespace ns3
-{
+namespace ns3 {
 
 /**
  * What a user asked for: the options of eunomia-sim, as text at first, then checked and resolved.
  * Every parser throws EunomiaInputError that names the option.
  */
-class EunomiaOptions
-{
+class EunomiaOptions {
   public:
     EunomiaOptions();
 

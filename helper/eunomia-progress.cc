@@ -5,8 +5,7 @@
 #include <cstdio>
 #include <unistd.h>
 
-namespace ns3
-{
+namespace ns3 {
 
 EunomiaProgress::EunomiaProgress(const EunomiaFabric &fabric, const EunomiaFlowDriver &driver,
                                  int64_t firstPs, int64_t lastPs)

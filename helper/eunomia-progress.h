@@ -7,8 +7,7 @@
 
 #include <chrono>
 
-namespace ns3
-{
+namespace ns3 {
 
 /**
  * \ingroup eunomia
@@ -16,8 +15,7 @@ namespace ns3
  *
  * Writes nothing where stderr is no terminal.
  */
-class EunomiaProgress
-{
+class EunomiaProgress {
   public:
     /** Arrivals span [firstPs, lastPs]; that is what percent is of. */
     EunomiaProgress(const EunomiaFabric &fabric, const EunomiaFlowDriver &driver, int64_t firstPs,

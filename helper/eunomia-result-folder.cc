@@ -5,8 +5,7 @@
 #include <cstring>
 #include <ns3/abort.h>
 
-namespace ns3
-{
+namespace ns3 {
 
 namespace fs = std::filesystem;
 

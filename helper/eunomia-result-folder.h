@@ -13,12 +13,10 @@
 #include <string>
 #include <vector>
 
-namespace ns3
-{
+namespace ns3 {
 
 /** A file that is written in large pieces: append to Text(), then call Written(). */
-class EunomiaResultFile
-{
+class EunomiaResultFile {
   public:
     /** \throws EunomiaInputError where it cannot be created */
     explicit EunomiaResultFile(const std::string &path);
@@ -55,8 +53,7 @@ class EunomiaResultFile
  * it, all of them stand under their own. Where Commit() was not reached, the destructor removes the
  * files, and the folders that were made for them.
  */
-class EunomiaResultFolder
-{
+class EunomiaResultFolder {
   public:
     /**
      * Makes the folder, with its parents, and opens the files, so that a folder that cannot be

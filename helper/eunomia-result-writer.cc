@@ -9,11 +9,9 @@
 #include <gsl/gsl_statistics_double.h>
 #include <ns3/abort.h>
 
-namespace ns3
-{
+namespace ns3 {
 
-namespace
-{
+namespace {
 
 constexpr int DECIMALS = 6; /**< of every statistic: more would be noise, and less would hide */
 

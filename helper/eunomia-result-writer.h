@@ -14,8 +14,7 @@
 #include <variant>
 #include <vector>
 
-namespace ns3
-{
+namespace ns3 {
 
 /** A row of flows.csv. Times in ps; -1 where it did not happen. */
 struct EunomiaFlowRecord {
@@ -120,8 +119,7 @@ struct EunomiaResultOptions {
  * Writes rows as they come; keeps 16 bytes a flow that is done. All files appear at Finish(); where
  * it is not reached, the destructor leaves no trace of them.
  */
-class EunomiaResultWriter
-{
+class EunomiaResultWriter {
   public:
     /**
      * Makes the folder and opens its files.

@@ -3,11 +3,9 @@
 
 #include <algorithm>
 
-namespace ns3
-{
+namespace ns3 {
 
-namespace
-{
+namespace {
 
 /** How many ports' queues a sample names. */
 constexpr size_t LONGEST = 8;

@@ -8,8 +8,7 @@
 
 #include <vector>
 
-namespace ns3
-{
+namespace ns3 {
 
 /**
  * \ingroup eunomia
@@ -19,8 +18,7 @@ namespace ns3
  * the longest few), `uplink_bytes` (bytes sent since the last sample by each leaf's port towards
  * another switch), `flows_active`, `paused_ports`.
  */
-class EunomiaSampler
-{
+class EunomiaSampler {
   public:
     EunomiaSampler(EunomiaFabric &fabric, EunomiaFlowDriver &driver, EunomiaResultWriter &writer,
                    int64_t intervalPs);

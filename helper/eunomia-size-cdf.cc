@@ -8,11 +8,9 @@
 #include <algorithm>
 #include <cmath>
 
-namespace ns3
-{
+namespace ns3 {
 
-namespace
-{
+namespace {
 
 double MeanOf(const std::vector<EunomiaSizeCdf::Point> &points)
 {

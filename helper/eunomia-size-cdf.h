@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace ns3
-{
+namespace ns3 {
 
 /**
  * A cumulative distribution of flow sizes given by points, with the size linear in between, as
@@ -17,8 +16,7 @@ namespace ns3
  * size has the probability between them. Two points of one probability are a gap: no size in
  * between occurs.
  */
-class EunomiaSizeCdf
-{
+class EunomiaSizeCdf {
   public:
     struct Point {
         double bytes;

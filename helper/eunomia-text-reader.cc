@@ -11,11 +11,9 @@
 #include <limits>
 #include <zlib.h>
 
-namespace ns3
-{
+namespace ns3 {
 
-namespace
-{
+namespace {
 
 constexpr size_t BUFFER_BYTES = 1 << 17;
 constexpr size_t LINE_MAX_BYTES = 1 << 16;

@@ -15,8 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace ns3
-{
+namespace ns3 {
 
 /** What became of a number in text. */
 enum class EunomiaParse {
@@ -39,8 +38,7 @@ EunomiaParse EunomiaParseFixed(std::string_view text, int decimals, int64_t *val
 /** A token in single quotes for a message: printable, one line, cut where it is long. */
 std::string EunomiaQuote(std::string_view token);
 
-class EunomiaTextReader
-{
+class EunomiaTextReader {
   public:
     /** \throws EunomiaInputError where the file cannot be opened */
     explicit EunomiaTextReader(const std::string &path);

@@ -8,11 +8,9 @@
 #include <ns3/double.h>
 #include <numeric>
 
-namespace ns3
-{
+namespace ns3 {
 
-namespace
-{
+namespace {
 
 void Require(bool holds, const char *option, const char *field, const char *problem)
 {

@@ -17,8 +17,7 @@
 #include <queue>
 #include <vector>
 
-namespace ns3
-{
+namespace ns3 {
 
 /** What the workloads have in common. The functions below refuse a value out of its range. */
 struct EunomiaWorkloadConfig {
@@ -40,8 +39,7 @@ struct EunomiaWorkloadConfig {
  * A host draws from three streams of its own (gaps, sizes, destinations), so that another load or
  * another number of hosts leaves the other draws as they are.
  */
-class EunomiaPoissonSource
-{
+class EunomiaPoissonSource {
   public:
     /**
      * \param config load / oversubscription is at most 1

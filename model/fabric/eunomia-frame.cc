@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "eunomia-frame.h"
 
-namespace ns3
-{
+namespace ns3 {
 
 const char *EunomiaFrameKindName(EunomiaFrameKind kind)
 {

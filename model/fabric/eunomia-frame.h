@@ -7,8 +7,7 @@
 #include <memory>
 #include <vector>
 
-namespace ns3
-{
+namespace ns3 {
 
 /** What a frame is. Everything but Data travels in the control class, priority 0. */
 enum class EunomiaFrameKind : uint8_t { Data, Ack, Sack, Nack, Cnp, Pause };
@@ -46,7 +45,7 @@ struct EunomiaFrame {
     bool echo : 1;      //!< feedback carries a congestion notification (compatibility only)
     bool retransmission : 1;
     bool ackRequest : 1; //!< data: the sender waits for an answer (BTH A bit)
-    uint8_t hops; //!< links taken
+    uint8_t hops;        //!< links taken
 };
 
 static_assert(sizeof(EunomiaFrame) <= 64 + 8, "a frame should stay near one cache line");
@@ -56,8 +55,7 @@ static_assert(sizeof(EunomiaFrame) <= 64 + 8, "a frame should stay near one cach
  *
  * Counts what conservation needs: taken = released + alive.
  */
-class EunomiaFramePool
-{
+class EunomiaFramePool {
   public:
     /** A frame with every field zero. */
     EunomiaFrame *Take()
@@ -92,8 +90,7 @@ class EunomiaFramePool
 };
 
 /** First-in-first-out list of frames, linked through EunomiaFrame::next. */
-class EunomiaFrameQueue
-{
+class EunomiaFrameQueue {
   public:
     bool IsEmpty() const { return m_head == nullptr; }
     EunomiaFrame *Front() const { return m_head; }

@@ -5,8 +5,7 @@
 
 #include "ns3/uinteger.h"
 
-namespace ns3
-{
+namespace ns3 {
 
 NS_OBJECT_ENSURE_REGISTERED(EunomiaLink);
 

@@ -12,8 +12,7 @@
 
 #include <array>
 
-namespace ns3
-{
+namespace ns3 {
 
 class EunomiaPort;
 
@@ -24,8 +23,7 @@ class EunomiaPort;
  * Each direction is a queue of frames in flight of which only the first is in the event queue.
  * Frames arrive whole: store and forward.
  */
-class EunomiaLink : public Channel
-{
+class EunomiaLink : public Channel {
   public:
     static TypeId GetTypeId();
     EunomiaLink();
@@ -58,8 +56,7 @@ class EunomiaLink : public Channel
 
   private:
     /** Frames on their way in one direction; an event of its own that fires for the first. */
-    class Direction final : public EventImpl
-    {
+    class Direction final : public EventImpl {
       public:
         void Carry(EunomiaFrame *frame, int64_t arrivalPs, int64_t nowPs);
         void SetReceiver(EunomiaPort *receiver) { m_receiver = receiver; }

@@ -7,8 +7,7 @@
 
 #include <algorithm>
 
-namespace ns3
-{
+namespace ns3 {
 
 NS_OBJECT_ENSURE_REGISTERED(EunomiaPort);
 

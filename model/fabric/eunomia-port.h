@@ -13,15 +13,13 @@
 
 #include <array>
 
-namespace ns3
-{
+namespace ns3 {
 
 class EunomiaLink;
 class EunomiaPort;
 
 /** What a port asks of the node that it belongs to: a switch or a NIC. */
-class EunomiaPortOwner
-{
+class EunomiaPortOwner {
   public:
     virtual ~EunomiaPortOwner() = default;
     /** A frame came in; the owner has it now. Pause frames stay with the port. */
@@ -46,8 +44,7 @@ class EunomiaPortOwner
  * The port moves EunomiaFrame, not Packet: Send() refuses, and what goes over the fabric is posted
  * at EunomiaNic.
  */
-class EunomiaPort : public NetDevice
-{
+class EunomiaPort : public NetDevice {
   public:
     static TypeId GetTypeId();
     EunomiaPort();

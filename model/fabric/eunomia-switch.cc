@@ -12,8 +12,7 @@
 
 #include <algorithm>
 
-namespace ns3
-{
+namespace ns3 {
 
 NS_OBJECT_ENSURE_REGISTERED(EunomiaSwitch);
 

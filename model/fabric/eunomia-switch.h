@@ -15,8 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace ns3
-{
+namespace ns3 {
 
 /**
  * \ingroup eunomia
@@ -26,8 +25,7 @@ namespace ns3
  * Aggregate it to a Node, add its ports, add routes; it configures itself when the simulation
  * starts. Admission, pausing and the choice of the way are `core`'s (shared-buffer.h, balancer.h).
  */
-class EunomiaSwitch : public Object, public EunomiaPortOwner
-{
+class EunomiaSwitch : public Object, public EunomiaPortOwner {
   public:
     static TypeId GetTypeId();
     EunomiaSwitch();

@@ -8,8 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace ns3
-{
+namespace ns3 {
 
 /** What both ends observe of one flow while it lives. */
 struct EunomiaFlowStats {
@@ -29,8 +28,7 @@ struct EunomiaFlowStats {
  *
  * A slot is reused as soon as its flow has ended, so memory follows the flows in flight.
  */
-class EunomiaFlowTable
-{
+class EunomiaFlowTable {
   public:
     static constexpr uint32_t SPANS = 8192; //!< histogram of spans; the last bin holds the rest
 

@@ -9,8 +9,7 @@
 #include <algorithm>
 #include <functional>
 
-namespace ns3
-{
+namespace ns3 {
 
 EunomiaNic::TxQp::TxQp(EunomiaNic *owner, uint32_t n)
     : nic(owner), number(n), rto(this), cc0(this), cc1(this)

@@ -17,14 +17,12 @@
 #include <string>
 #include <vector>
 
-namespace ns3
-{
+namespace ns3 {
 
 class EunomiaNic;
 
 /** Who posts messages at a NIC and wants to know what becomes of them. */
-class EunomiaNicUser
-{
+class EunomiaNicUser {
   public:
     virtual ~EunomiaNicUser() = default;
     /** The sender holds the acknowledgement of every packet of the message. */
@@ -46,8 +44,7 @@ class EunomiaNicUser
  * The NIC serves control frames first, then ready QPs in turn, one frame each. A QP sends its next
  * packet no earlier than its rate allows; no idle or waiting QP is ever scanned.
  */
-class EunomiaNic : public Object, public EunomiaPortOwner
-{
+class EunomiaNic : public Object, public EunomiaPortOwner {
   public:
     static TypeId GetTypeId();
     EunomiaNic();

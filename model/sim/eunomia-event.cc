@@ -3,8 +3,7 @@
 
 #include "ns3/abort.h"
 
-namespace ns3
-{
+namespace ns3 {
 
 void EunomiaRequirePicoseconds()
 {

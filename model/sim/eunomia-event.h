@@ -10,8 +10,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace ns3
-{
+namespace ns3 {
 
 /** Simulated time in picoseconds. The program must have called Time::SetResolution(Time::PS). */
 inline int64_t EunomiaNow()
@@ -30,8 +29,7 @@ void EunomiaRequirePicoseconds();
  * may hold the event longer than that.
  */
 template <typename T, void (T::*Method)()>
-class EunomiaEvent final : public EventImpl
-{
+class EunomiaEvent final : public EventImpl {
   public:
     explicit EunomiaEvent(T *owner) : m_owner(owner), m_pending(false) {}
 
@@ -67,8 +65,7 @@ class EunomiaEvent final : public EventImpl
  * early or in vain does nothing.
  */
 template <typename T, void (T::*Method)()>
-class EunomiaTimer
-{
+class EunomiaTimer {
   public:
     static constexpr int64_t NEVER = std::numeric_limits<int64_t>::max();
 
@@ -94,8 +91,7 @@ class EunomiaTimer
         EunomiaTimer *timer;
     };
 
-    class Shot final : public EventImpl
-    {
+    class Shot final : public EventImpl {
       public:
         Shot(Ptr<State> state, int64_t at) : m_state(state), m_at(at) {}
 

@@ -7,8 +7,7 @@
 #include <algorithm>
 #include <functional>
 
-namespace ns3
-{
+namespace ns3 {
 
 NS_OBJECT_ENSURE_REGISTERED(EunomiaScheduler);
 

@@ -8,8 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace ns3
-{
+namespace ns3 {
 
 /**
  * \brief An event queue for fabrics: a timing wheel for what happens within microseconds, a binary
@@ -23,8 +22,7 @@ namespace ns3
  * Use it with `Simulator::SetScheduler` or the `SchedulerType` global value. Results are the same
  * with any scheduler; only speed differs.
  */
-class EunomiaScheduler : public Scheduler
-{
+class EunomiaScheduler : public Scheduler {
   public:
     static TypeId GetTypeId();
     EunomiaScheduler();

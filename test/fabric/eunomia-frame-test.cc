@@ -11,11 +11,9 @@
 
 using namespace ns3;
 
-namespace
-{
+namespace {
 
-class PoolCase : public TestCase
-{
+class PoolCase : public TestCase {
   public:
     PoolCase() : TestCase("pool: zeroed, counted, used again") {}
 
@@ -55,8 +53,7 @@ class PoolCase : public TestCase
     }
 };
 
-class QueueCase : public TestCase
-{
+class QueueCase : public TestCase {
   public:
     QueueCase() : TestCase("queue: first in, first out; names") {}
 
@@ -90,13 +87,12 @@ class QueueCase : public TestCase
     }
 };
 
-class EunomiaFrameTestSuite : public TestSuite
-{
+class EunomiaFrameTestSuite : public TestSuite {
   public:
-    EunomiaFrameTestSuite() : TestSuite("eunomia-frame", UNIT)
+    EunomiaFrameTestSuite() : TestSuite("eunomia-frame", Type::UNIT)
     {
-        AddTestCase(new PoolCase, TestCase::QUICK);
-        AddTestCase(new QueueCase, TestCase::QUICK);
+        AddTestCase(new PoolCase);
+        AddTestCase(new QueueCase);
     }
 };
 

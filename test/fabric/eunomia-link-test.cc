@@ -8,15 +8,13 @@
 
 using namespace ns3;
 
-namespace
-{
+namespace {
 
 using Simulation = EunomiaTestSimulation;
 constexpr uint64_t GBPS = EUNOMIA_TEST_GBPS;
 constexpr int64_t US = 1'000'000; //!< in ps
 
-class AttributesCase : public TestCase
-{
+class AttributesCase : public TestCase {
   public:
     AttributesCase() : TestCase("attributes and ends") {}
 
@@ -50,8 +48,7 @@ class AttributesCase : public TestCase
 };
 
 /** Both directions at once and apart from each other, in order, with random pauses between. */
-class TwoWaysCase : public TestCase
-{
+class TwoWaysCase : public TestCase {
   public:
     TwoWaysCase() : TestCase("two independent directions, first in first out") {}
 
@@ -97,8 +94,7 @@ class TwoWaysCase : public TestCase
 };
 
 /** What is on the wire can be counted, and thrown away with the simulation. */
-class InFlightCase : public TestCase
-{
+class InFlightCase : public TestCase {
   public:
     InFlightCase() : TestCase("frames in flight") {}
 
@@ -133,14 +129,13 @@ class InFlightCase : public TestCase
     }
 };
 
-class EunomiaLinkTestSuite : public TestSuite
-{
+class EunomiaLinkTestSuite : public TestSuite {
   public:
-    EunomiaLinkTestSuite() : TestSuite("eunomia-link", UNIT)
+    EunomiaLinkTestSuite() : TestSuite("eunomia-link", Type::UNIT)
     {
-        AddTestCase(new AttributesCase, TestCase::QUICK);
-        AddTestCase(new TwoWaysCase, TestCase::QUICK);
-        AddTestCase(new InFlightCase, TestCase::QUICK);
+        AddTestCase(new AttributesCase);
+        AddTestCase(new TwoWaysCase);
+        AddTestCase(new InFlightCase);
     }
 };
 

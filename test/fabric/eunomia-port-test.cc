@@ -13,8 +13,7 @@
 
 using namespace ns3;
 
-namespace
-{
+namespace {
 
 using Simulation = EunomiaTestSimulation;
 using Tags = std::vector<uint32_t>;
@@ -38,8 +37,7 @@ struct Pair {
 };
 
 /** A frame arrives whole: its own time on the wire, gap included, and the delay. */
-class TimesCase : public TestCase
-{
+class TimesCase : public TestCase {
   public:
     TimesCase() : TestCase("transmission times to the picosecond") {}
 
@@ -85,8 +83,7 @@ class TimesCase : public TestCase
 };
 
 /** Rates that are no whole number of picoseconds a byte do not drift. */
-class InexactRateCase : public TestCase
-{
+class InexactRateCase : public TestCase {
   public:
     InexactRateCase() : TestCase("inexact rates never drift") {}
 
@@ -154,8 +151,7 @@ class InexactRateCase : public TestCase
 };
 
 /** What waits: control, then data classes in turn, then what the owner makes on demand. */
-class OrderCase : public TestCase
-{
+class OrderCase : public TestCase {
   public:
     OrderCase() : TestCase("strict priority of control, round robin of data") {}
 
@@ -263,8 +259,7 @@ class OrderCase : public TestCase
 };
 
 /** XOFF and XON of every priority, and only of that priority. */
-class PauseCase : public TestCase
-{
+class PauseCase : public TestCase {
   public:
     PauseCase() : TestCase("every priority pauses and resumes") {}
 
@@ -343,8 +338,7 @@ class PauseCase : public TestCase
 };
 
 /** A pause runs out by itself; a newer one replaces it. */
-class ExpiryCase : public TestCase
-{
+class ExpiryCase : public TestCase {
   public:
     ExpiryCase() : TestCase("pauses expire") {}
 
@@ -415,8 +409,7 @@ class ExpiryCase : public TestCase
 };
 
 /** Paused time counts every priority, ended or not. */
-class PausedTimeCase : public TestCase
-{
+class PausedTimeCase : public TestCase {
   public:
     PausedTimeCase() : TestCase("accounting of paused time") {}
 
@@ -443,8 +436,7 @@ class PausedTimeCase : public TestCase
 };
 
 /** Pause frames overtake all that waits, but not each other. */
-class PauseFirstCase : public TestCase
-{
+class PauseFirstCase : public TestCase {
   public:
     PauseFirstCase() : TestCase("pause frames go first, in order") {}
 
@@ -485,8 +477,7 @@ class PauseFirstCase : public TestCase
 };
 
 /** A frame on an idle wire costs one event, its arrival; one that waits costs one more. */
-class EventsCase : public TestCase
-{
+class EventsCase : public TestCase {
   public:
     EventsCase() : TestCase("events a frame") {}
 
@@ -511,8 +502,7 @@ class EventsCase : public TestCase
 };
 
 /** The parts of ns3::NetDevice that mean something here, and the trace sources. */
-class DeviceCase : public TestCase
-{
+class DeviceCase : public TestCase {
   public:
     DeviceCase() : TestCase("as a NetDevice; traces") {}
 
@@ -563,20 +553,19 @@ class DeviceCase : public TestCase
     std::map<std::string, uint32_t> m_n;
 };
 
-class EunomiaPortTestSuite : public TestSuite
-{
+class EunomiaPortTestSuite : public TestSuite {
   public:
-    EunomiaPortTestSuite() : TestSuite("eunomia-port", UNIT)
+    EunomiaPortTestSuite() : TestSuite("eunomia-port", Type::UNIT)
     {
-        AddTestCase(new TimesCase, TestCase::QUICK);
-        AddTestCase(new InexactRateCase, TestCase::QUICK);
-        AddTestCase(new OrderCase, TestCase::QUICK);
-        AddTestCase(new PauseCase, TestCase::QUICK);
-        AddTestCase(new ExpiryCase, TestCase::QUICK);
-        AddTestCase(new PausedTimeCase, TestCase::QUICK);
-        AddTestCase(new PauseFirstCase, TestCase::QUICK);
-        AddTestCase(new EventsCase, TestCase::QUICK);
-        AddTestCase(new DeviceCase, TestCase::QUICK);
+        AddTestCase(new TimesCase);
+        AddTestCase(new InexactRateCase);
+        AddTestCase(new OrderCase);
+        AddTestCase(new PauseCase);
+        AddTestCase(new ExpiryCase);
+        AddTestCase(new PausedTimeCase);
+        AddTestCase(new PauseFirstCase);
+        AddTestCase(new EventsCase);
+        AddTestCase(new DeviceCase);
     }
 };
 

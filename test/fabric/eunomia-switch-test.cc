@@ -16,8 +16,7 @@
 
 using namespace ns3;
 
-namespace
-{
+namespace {
 
 using Simulation = EunomiaTestSimulation;
 using Times = std::vector<int64_t>;
@@ -73,8 +72,7 @@ struct Bench {
     std::vector<Ptr<EunomiaLink>> links;
 };
 
-class ForwardCase : public TestCase
-{
+class ForwardCase : public TestCase {
   public:
     ForwardCase() : TestCase("store and forward to the picosecond") {}
 
@@ -119,8 +117,7 @@ class ForwardCase : public TestCase
 };
 
 /** A host pauses the switch, which pauses the sender of that priority, and only that. */
-class PfcPrioritiesCase : public TestCase
-{
+class PfcPrioritiesCase : public TestCase {
   public:
     PfcPrioritiesCase() : TestCase("PFC: every priority pauses and resumes") {}
 
@@ -175,8 +172,7 @@ class PfcPrioritiesCase : public TestCase
 };
 
 /** While the cause lasts, a pause lasts, however short one XOFF is. */
-class RefreshCase : public TestCase
-{
+class RefreshCase : public TestCase {
   public:
     RefreshCase() : TestCase("PFC: refreshed while congested") {}
 
@@ -215,8 +211,7 @@ class RefreshCase : public TestCase
 };
 
 /** A sender stops within the headroom, at any rate and delay, however late the XOFF starts. */
-class HeadroomCase : public TestCase
-{
+class HeadroomCase : public TestCase {
   public:
     HeadroomCase() : TestCase("PFC: the headroom suffices, and is needed") {}
 
@@ -261,8 +256,7 @@ class HeadroomCase : public TestCase
 };
 
 /** Many into one: no drop, and everyone gets through, whatever the number of ports. */
-class IncastCase : public TestCase
-{
+class IncastCase : public TestCase {
   public:
     IncastCase() : TestCase("PFC: 1,000 bursts into one host, no drop") {}
 
@@ -309,8 +303,7 @@ class IncastCase : public TestCase
 };
 
 /** Without PFC, and for priorities that are not lossless, what does not fit is dropped. */
-class DropCase : public TestCase
-{
+class DropCase : public TestCase {
   public:
     DropCase() : TestCase("drops are counted and traced") {}
 
@@ -352,8 +345,7 @@ class DropCase : public TestCase
 };
 
 /** Marks against the queue that a frame leaves behind, counted here from the port's traces. */
-class EcnCase : public TestCase
-{
+class EcnCase : public TestCase {
   public:
     EcnCase() : TestCase("ECN marks at the thresholds") {}
 
@@ -474,8 +466,7 @@ std::vector<uint32_t> Ways(Bench &bench, uint32_t host, uint32_t count, uint8_t 
     return ways;
 }
 
-class RoutesCase : public TestCase
-{
+class RoutesCase : public TestCase {
   public:
     RoutesCase() : TestCase("routes and groups of equally short ways") {}
 
@@ -550,8 +541,7 @@ class RoutesCase : public TestCase
 };
 
 /** Seed, run and stream decide about the hash; nothing else does. */
-class RandomnessCase : public TestCase
-{
+class RandomnessCase : public TestCase {
   public:
     RandomnessCase() : TestCase("seed, run and streams decide about hashes, nothing else") {}
 
@@ -606,8 +596,7 @@ class RandomnessCase : public TestCase
 };
 
 /** What ns-3 users do: Config::Set and Config::Connect with paths. */
-class ConfigCase : public TestCase
-{
+class ConfigCase : public TestCase {
   public:
     ConfigCase() : TestCase("Config paths, and what is wrong with an attribute") {}
 
@@ -698,8 +687,7 @@ class ConfigCase : public TestCase
 };
 
 /** A rate so low that 65,535 quanta exceed 32 bits of nanoseconds still pauses as it should. */
-class SlowCase : public TestCase
-{
+class SlowCase : public TestCase {
   public:
     SlowCase() : TestCase("PFC at 1 Mbps") {}
 
@@ -720,22 +708,21 @@ class SlowCase : public TestCase
     }
 };
 
-class EunomiaSwitchTestSuite : public TestSuite
-{
+class EunomiaSwitchTestSuite : public TestSuite {
   public:
-    EunomiaSwitchTestSuite() : TestSuite("eunomia-switch", UNIT)
+    EunomiaSwitchTestSuite() : TestSuite("eunomia-switch", Type::UNIT)
     {
-        AddTestCase(new ForwardCase, TestCase::QUICK);
-        AddTestCase(new PfcPrioritiesCase, TestCase::QUICK);
-        AddTestCase(new RefreshCase, TestCase::QUICK);
-        AddTestCase(new HeadroomCase, TestCase::QUICK);
-        AddTestCase(new IncastCase, TestCase::QUICK);
-        AddTestCase(new DropCase, TestCase::QUICK);
-        AddTestCase(new EcnCase, TestCase::QUICK);
-        AddTestCase(new RoutesCase, TestCase::QUICK);
-        AddTestCase(new RandomnessCase, TestCase::QUICK);
-        AddTestCase(new ConfigCase, TestCase::QUICK);
-        AddTestCase(new SlowCase, TestCase::QUICK);
+        AddTestCase(new ForwardCase);
+        AddTestCase(new PfcPrioritiesCase);
+        AddTestCase(new RefreshCase);
+        AddTestCase(new HeadroomCase);
+        AddTestCase(new IncastCase);
+        AddTestCase(new DropCase);
+        AddTestCase(new EcnCase);
+        AddTestCase(new RoutesCase);
+        AddTestCase(new RandomnessCase);
+        AddTestCase(new ConfigCase);
+        AddTestCase(new SlowCase);
     }
 };
 

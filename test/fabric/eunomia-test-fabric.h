@@ -20,14 +20,12 @@
 #include <iostream>
 #include <vector>
 
-namespace ns3
-{
+namespace ns3 {
 
 constexpr uint64_t EUNOMIA_TEST_GBPS = 1'000'000'000;
 
 /** Leaves no trace of a test in the next one. To be declared first. */
-class EunomiaTestSimulation
-{
+class EunomiaTestSimulation {
   public:
     EunomiaTestSimulation() = default;
     ~EunomiaTestSimulation()
@@ -102,8 +100,7 @@ inline Ptr<EunomiaLink> EunomiaTestLink(uint64_t bps, int64_t delayPs, uint32_t 
 }
 
 /** The owner of a port that notes what comes and keeps nothing. */
-class EunomiaTestEnd : public EunomiaPortOwner
-{
+class EunomiaTestEnd : public EunomiaPortOwner {
   public:
     struct Arrival {
         int64_t at;

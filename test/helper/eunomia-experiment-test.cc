@@ -7,8 +7,7 @@
 
 using namespace ns3;
 
-namespace
-{
+namespace {
 
 using Words = EunomiaTestWords;
 using Status = EunomiaExperiment;
@@ -38,8 +37,7 @@ std::string FlowList(uint32_t count)
 }
 
 /** One list under every kind of scheme: all done, nothing lost, the files fit each other. */
-class SchemesCase : public TestCase
-{
+class SchemesCase : public TestCase {
   public:
     SchemesCase() : TestCase("small experiments, scheme by scheme") {}
 
@@ -112,8 +110,7 @@ class SchemesCase : public TestCase
 };
 
 /** The same words give the same bytes; another seed gives others. */
-class DeterminismCase : public TestCase
-{
+class DeterminismCase : public TestCase {
   public:
     DeterminismCase() : TestCase("same seed, same bytes") {}
 
@@ -153,8 +150,7 @@ class DeterminismCase : public TestCase
 };
 
 /** 1,000 flows of 64 KB into one host of 128. */
-class IncastCase : public TestCase
-{
+class IncastCase : public TestCase {
   public:
     IncastCase() : TestCase("1,000 flows into one host") {}
 
@@ -214,8 +210,7 @@ class IncastCase : public TestCase
 };
 
 /** Runs that end before their flows do, or have none. */
-class UnfinishedCase : public TestCase
-{
+class UnfinishedCase : public TestCase {
   public:
     UnfinishedCase() : TestCase("unfinished flows, failed flows, no flows") {}
 
@@ -276,8 +271,7 @@ class UnfinishedCase : public TestCase
 };
 
 /** What a user may get wrong: one line that names it, and no folder left behind. */
-class BadInputCase : public TestCase
-{
+class BadInputCase : public TestCase {
   public:
     BadInputCase() : TestCase("bad input leaves nothing behind") {}
 
@@ -333,8 +327,7 @@ class BadInputCase : public TestCase
 };
 
 /** Attributes on the command line change the run and show in the summary. */
-class AttributesCase : public TestCase
-{
+class AttributesCase : public TestCase {
   public:
     AttributesCase() : TestCase("attributes from the command line") {}
 
@@ -388,17 +381,16 @@ class AttributesCase : public TestCase
     std::string m_summary;
 };
 
-class EunomiaExperimentTestSuite : public TestSuite
-{
+class EunomiaExperimentTestSuite : public TestSuite {
   public:
     EunomiaExperimentTestSuite() : TestSuite("eunomia-experiment", SYSTEM)
     {
-        AddTestCase(new SchemesCase, TestCase::QUICK);
-        AddTestCase(new DeterminismCase, TestCase::QUICK);
-        AddTestCase(new IncastCase, TestCase::QUICK);
-        AddTestCase(new UnfinishedCase, TestCase::QUICK);
-        AddTestCase(new BadInputCase, TestCase::QUICK);
-        AddTestCase(new AttributesCase, TestCase::QUICK);
+        AddTestCase(new SchemesCase);
+        AddTestCase(new DeterminismCase);
+        AddTestCase(new IncastCase);
+        AddTestCase(new UnfinishedCase);
+        AddTestCase(new BadInputCase);
+        AddTestCase(new AttributesCase);
     }
 };
 

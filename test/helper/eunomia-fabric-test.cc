@@ -11,8 +11,7 @@
 
 using namespace ns3;
 
-namespace
-{
+namespace {
 
 using Simulation = EunomiaTestSimulation;
 
@@ -24,8 +23,7 @@ void SetDefault(const std::string &name, const std::string &value)
 }
 
 /** Nodes, links, ports, names and numbers of a Clos. */
-class ClosCase : public TestCase
-{
+class ClosCase : public TestCase {
   public:
     ClosCase() : TestCase("a Clos: nodes, links, lengths of ways") {}
 
@@ -73,8 +71,7 @@ class ClosCase : public TestCase
 };
 
 /** Any pair of hosts, any balancer: data and answers take as many links as they should. */
-class ReachCase : public TestCase
-{
+class ReachCase : public TestCase {
   public:
     ReachCase() : TestCase("everyone reaches everyone by a shortest way") {}
 
@@ -166,8 +163,7 @@ class ReachCase : public TestCase
 };
 
 /** Ideal FCT and base RTT: numbers worked out by hand, and no simulated flow below them. */
-class IdealCase : public TestCase
-{
+class IdealCase : public TestCase {
   public:
     IdealCase() : TestCase("ideal FCT and base RTT") {}
 
@@ -229,15 +225,13 @@ class IdealCase : public TestCase
 };
 
 /** What Conserved() says about a fabric into which somebody reached. */
-class ConservationCase : public TestCase
-{
+class ConservationCase : public TestCase {
   public:
     ConservationCase() : TestCase("conservation notices what is wrong") {}
 
   private:
     /** Takes a frame in place of a NIC and does not say so. */
-    class Swallow : public EunomiaPortOwner
-    {
+    class Swallow : public EunomiaPortOwner {
       public:
         void Receive(EunomiaPort *, EunomiaFrame *frame) override
         {
@@ -305,8 +299,7 @@ class ConservationCase : public TestCase
 };
 
 /** Attributes are checked before a run, and the message names type and attribute. */
-class ConfigureCase : public TestCase
-{
+class ConfigureCase : public TestCase {
   public:
     ConfigureCase() : TestCase("attributes and streams") {}
 
@@ -356,16 +349,15 @@ class ConfigureCase : public TestCase
     }
 };
 
-class EunomiaFabricTestSuite : public TestSuite
-{
+class EunomiaFabricTestSuite : public TestSuite {
   public:
-    EunomiaFabricTestSuite() : TestSuite("eunomia-fabric", UNIT)
+    EunomiaFabricTestSuite() : TestSuite("eunomia-fabric", Type::UNIT)
     {
-        AddTestCase(new ClosCase, TestCase::QUICK);
-        AddTestCase(new ReachCase, TestCase::QUICK);
-        AddTestCase(new IdealCase, TestCase::QUICK);
-        AddTestCase(new ConservationCase, TestCase::QUICK);
-        AddTestCase(new ConfigureCase, TestCase::QUICK);
+        AddTestCase(new ClosCase);
+        AddTestCase(new ReachCase);
+        AddTestCase(new IdealCase);
+        AddTestCase(new ConservationCase);
+        AddTestCase(new ConfigureCase);
     }
 };
 

@@ -11,8 +11,7 @@
 
 using namespace ns3;
 
-namespace
-{
+namespace {
 
 using Simulation = EunomiaTestSimulation;
 using Qps = EunomiaFlowDriver::Qps;
@@ -87,8 +86,7 @@ struct Play {
 };
 
 /** Every field of the records of flows that have the fabric for themselves. */
-class RecordsCase : public TestCase
-{
+class RecordsCase : public TestCase {
   public:
     RecordsCase() : TestCase("records of flows that meet nobody") {}
 
@@ -159,8 +157,7 @@ class RecordsCase : public TestCase
 };
 
 /** Two flows of one pair share the link, or follow each other, by the kind of QP. */
-class QpsCase : public TestCase
-{
+class QpsCase : public TestCase {
   public:
     QpsCase() : TestCase("a QP a flow, and a QP a pair") {}
 
@@ -214,8 +211,7 @@ class QpsCase : public TestCase
 };
 
 /** A flow of more than 2^31 bytes is two messages and one flow. */
-class LongFlowCase : public TestCase
-{
+class LongFlowCase : public TestCase {
   public:
     LongFlowCase() : TestCase("a flow of several messages") {}
 
@@ -241,8 +237,7 @@ class LongFlowCase : public TestCase
 };
 
 /** A QP that gives up takes its flows with it; the others go on. */
-class FailureCase : public TestCase
-{
+class FailureCase : public TestCase {
   public:
     FailureCase() : TestCase("flows of a QP that fails") {}
 
@@ -328,8 +323,7 @@ class FailureCase : public TestCase
 };
 
 /** What a run cut short leaves behind; no flow at all; a completion that is too early. */
-class EndsCase : public TestCase
-{
+class EndsCase : public TestCase {
   public:
     EndsCase() : TestCase("unfinished, none, early") {}
 
@@ -401,8 +395,7 @@ class EndsCase : public TestCase
 };
 
 /** Random flows: each reported once, as it ends, whole, never faster than ideal. */
-class RandomCase : public TestCase
-{
+class RandomCase : public TestCase {
   public:
     RandomCase() : TestCase("random flows") {}
 
@@ -479,19 +472,18 @@ class RandomCase : public TestCase
     }
 };
 
-class EunomiaFlowDriverTestSuite : public TestSuite
-{
+class EunomiaFlowDriverTestSuite : public TestSuite {
   public:
-    EunomiaFlowDriverTestSuite() : TestSuite("eunomia-flow-driver", UNIT)
+    EunomiaFlowDriverTestSuite() : TestSuite("eunomia-flow-driver", Type::UNIT)
     {
-        AddTestCase(new RecordsCase, TestCase::QUICK);
-        AddTestCase(new QpsCase, TestCase::QUICK);
+        AddTestCase(new RecordsCase);
+        AddTestCase(new QpsCase);
 #ifndef __SANITIZE_ADDRESS__
-        AddTestCase(new LongFlowCase, TestCase::QUICK);
+        AddTestCase(new LongFlowCase);
 #endif
-        AddTestCase(new FailureCase, TestCase::QUICK);
-        AddTestCase(new EndsCase, TestCase::QUICK);
-        AddTestCase(new RandomCase, TestCase::QUICK);
+        AddTestCase(new FailureCase);
+        AddTestCase(new EndsCase);
+        AddTestCase(new RandomCase);
     }
 };
 

@@ -8,8 +8,7 @@
 
 using namespace ns3;
 
-namespace
-{
+namespace {
 
 bool Same(const EunomiaFlow &a, const EunomiaFlow &b)
 {
@@ -24,8 +23,7 @@ bool Same(const std::vector<EunomiaFlow> &a, const std::vector<EunomiaFlow> &b)
 }
 
 /** Each way of writing the same three flows gives the same three flows. */
-class FormatsCase : public TestCase
-{
+class FormatsCase : public TestCase {
   public:
     FormatsCase() : TestCase("variants of the format") {}
 
@@ -70,8 +68,7 @@ class FormatsCase : public TestCase
     }
 };
 
-class CountCase : public TestCase
-{
+class CountCase : public TestCase {
   public:
     CountCase() : TestCase("more rows than counted, and prose") {}
 
@@ -94,8 +91,7 @@ class CountCase : public TestCase
     }
 };
 
-class OrderCase : public TestCase
-{
+class OrderCase : public TestCase {
   public:
     OrderCase() : TestCase("by start time, ids by position in the file") {}
 
@@ -114,8 +110,7 @@ class OrderCase : public TestCase
 };
 
 /** Every field, wrong in every way: the message is compared whole. */
-class RefusalsCase : public TestCase
-{
+class RefusalsCase : public TestCase {
   public:
     RefusalsCase() : TestCase("malformed lists") {}
 
@@ -220,8 +215,7 @@ class RefusalsCase : public TestCase
 };
 
 /** Random lists read back as they were written; damaged ones are refused or still make sense. */
-class RandomCase : public TestCase
-{
+class RandomCase : public TestCase {
   public:
     RandomCase() : TestCase("random lists, whole and damaged") {}
 
@@ -302,16 +296,15 @@ class RandomCase : public TestCase
     EunomiaTestFolder *m_folder = nullptr; /**< while the case runs */
 };
 
-class EunomiaFlowListTestSuite : public TestSuite
-{
+class EunomiaFlowListTestSuite : public TestSuite {
   public:
-    EunomiaFlowListTestSuite() : TestSuite("eunomia-flow-list", UNIT)
+    EunomiaFlowListTestSuite() : TestSuite("eunomia-flow-list", Type::UNIT)
     {
-        AddTestCase(new FormatsCase, TestCase::QUICK);
-        AddTestCase(new CountCase, TestCase::QUICK);
-        AddTestCase(new OrderCase, TestCase::QUICK);
-        AddTestCase(new RefusalsCase, TestCase::QUICK);
-        AddTestCase(new RandomCase, TestCase::QUICK);
+        AddTestCase(new FormatsCase);
+        AddTestCase(new CountCase);
+        AddTestCase(new OrderCase);
+        AddTestCase(new RefusalsCase);
+        AddTestCase(new RandomCase);
     }
 };
 

@@ -11,8 +11,7 @@
 
 using namespace ns3;
 
-namespace
-{
+namespace {
 
 constexpr double NOT_A_NUMBER = std::numeric_limits<double>::quiet_NaN();
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
@@ -38,8 +37,7 @@ std::string Csv(const std::string &value)
     return text;
 }
 
-class NumbersCase : public TestCase
-{
+class NumbersCase : public TestCase {
   public:
     NumbersCase() : TestCase("numbers, examples") {}
 
@@ -69,8 +67,7 @@ class NumbersCase : public TestCase
 };
 
 /** printf is the reference for fixed decimals, strtod for the way back. */
-class RandomCase : public TestCase
-{
+class RandomCase : public TestCase {
   public:
     RandomCase() : TestCase("numbers against the C library") {}
 
@@ -94,8 +91,7 @@ class RandomCase : public TestCase
     }
 };
 
-class CsvCase : public TestCase
-{
+class CsvCase : public TestCase {
   public:
     CsvCase() : TestCase("CSV fields") {}
 
@@ -111,14 +107,13 @@ class CsvCase : public TestCase
     }
 };
 
-class EunomiaFormatTestSuite : public TestSuite
-{
+class EunomiaFormatTestSuite : public TestSuite {
   public:
-    EunomiaFormatTestSuite() : TestSuite("eunomia-format", UNIT)
+    EunomiaFormatTestSuite() : TestSuite("eunomia-format", Type::UNIT)
     {
-        AddTestCase(new NumbersCase, TestCase::QUICK);
-        AddTestCase(new RandomCase, TestCase::QUICK);
-        AddTestCase(new CsvCase, TestCase::QUICK);
+        AddTestCase(new NumbersCase);
+        AddTestCase(new RandomCase);
+        AddTestCase(new CsvCase);
     }
 };
 

@@ -6,11 +6,9 @@
 
 using namespace ns3;
 
-namespace
-{
+namespace {
 
-class LayoutCase : public TestCase
-{
+class LayoutCase : public TestCase {
   public:
     LayoutCase() : TestCase("nesting, commas, indentation") {}
 
@@ -58,8 +56,7 @@ class LayoutCase : public TestCase
     }
 };
 
-class ValuesCase : public TestCase
-{
+class ValuesCase : public TestCase {
   public:
     ValuesCase() : TestCase("strings and numbers that JSON lacks") {}
 
@@ -84,13 +81,12 @@ class ValuesCase : public TestCase
     }
 };
 
-class EunomiaJsonTestSuite : public TestSuite
-{
+class EunomiaJsonTestSuite : public TestSuite {
   public:
-    EunomiaJsonTestSuite() : TestSuite("eunomia-json", UNIT)
+    EunomiaJsonTestSuite() : TestSuite("eunomia-json", Type::UNIT)
     {
-        AddTestCase(new LayoutCase, TestCase::QUICK);
-        AddTestCase(new ValuesCase, TestCase::QUICK);
+        AddTestCase(new LayoutCase);
+        AddTestCase(new ValuesCase);
     }
 };
 

@@ -8,8 +8,7 @@
 
 using namespace ns3;
 
-namespace
-{
+namespace {
 
 /** Options from words as on a command line; `--out=x` is there already. */
 EunomiaOptions Parse(std::vector<std::string> words, bool out = true)
@@ -34,8 +33,7 @@ std::string Refusal(const std::vector<std::string> &words, bool out = true)
     return EunomiaRefusal([&] { Parse(words, out); });
 }
 
-class ParsersCase : public TestCase
-{
+class ParsersCase : public TestCase {
   public:
     ParsersCase() : TestCase("times, rates, sizes") {}
 
@@ -123,8 +121,7 @@ class ParsersCase : public TestCase
 };
 
 /** What the contract says the defaults are. */
-class DefaultsCase : public TestCase
-{
+class DefaultsCase : public TestCase {
   public:
     DefaultsCase() : TestCase("defaults") {}
 
@@ -239,8 +236,7 @@ const std::vector<Good> g_good = {
 };
 
 /** Every option: a value that is taken, and how it resolves. */
-class GoodCase : public TestCase
-{
+class GoodCase : public TestCase {
   public:
     GoodCase() : TestCase("every option, good values") {}
 
@@ -262,8 +258,7 @@ class GoodCase : public TestCase
 };
 
 /** Bad values: one line that begins with the option's name and quotes the value. */
-class BadCase : public TestCase
-{
+class BadCase : public TestCase {
   public:
     BadCase() : TestCase("every option, bad values") {}
 
@@ -347,15 +342,14 @@ class BadCase : public TestCase
     }
 };
 
-class EunomiaOptionsTestSuite : public TestSuite
-{
+class EunomiaOptionsTestSuite : public TestSuite {
   public:
-    EunomiaOptionsTestSuite() : TestSuite("eunomia-options", UNIT)
+    EunomiaOptionsTestSuite() : TestSuite("eunomia-options", Type::UNIT)
     {
-        AddTestCase(new ParsersCase, TestCase::QUICK);
-        AddTestCase(new DefaultsCase, TestCase::QUICK);
-        AddTestCase(new GoodCase, TestCase::QUICK);
-        AddTestCase(new BadCase, TestCase::QUICK);
+        AddTestCase(new ParsersCase);
+        AddTestCase(new DefaultsCase);
+        AddTestCase(new GoodCase);
+        AddTestCase(new BadCase);
     }
 };
 

@@ -14,14 +14,12 @@
 
 using namespace ns3;
 
-namespace
-{
+namespace {
 
 using Simulation = EunomiaTestSimulation;
 
 /** Gives stderr another end for a while, and reads what comes out of it. */
-class Stderr
-{
+class Stderr {
   public:
     /** A terminal, or a pipe. */
     explicit Stderr(bool terminal)
@@ -78,8 +76,7 @@ class Stderr
 };
 
 /** A line on a terminal, nothing elsewhere. */
-class ProgressCase : public TestCase
-{
+class ProgressCase : public TestCase {
   public:
     ProgressCase() : TestCase("a line on a terminal, nothing elsewhere") {}
 
@@ -126,12 +123,11 @@ class ProgressCase : public TestCase
     }
 };
 
-class EunomiaProgressTestSuite : public TestSuite
-{
+class EunomiaProgressTestSuite : public TestSuite {
   public:
-    EunomiaProgressTestSuite() : TestSuite("eunomia-progress", UNIT)
+    EunomiaProgressTestSuite() : TestSuite("eunomia-progress", Type::UNIT)
     {
-        AddTestCase(new ProgressCase, TestCase::QUICK);
+        AddTestCase(new ProgressCase);
     }
 };
 

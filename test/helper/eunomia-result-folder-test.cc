@@ -7,16 +7,14 @@
 using namespace ns3;
 namespace fs = std::filesystem;
 
-namespace
-{
+namespace {
 
 using Names = std::vector<std::string>;
 
 const Names FILES = {"a.csv", "b.json"};
 const Names OTHERS = {"c.csv"};
 
-class CommitCase : public TestCase
-{
+class CommitCase : public TestCase {
   public:
     CommitCase() : TestCase("all files at once, or none") {}
 
@@ -56,8 +54,7 @@ class CommitCase : public TestCase
     }
 };
 
-class EarlierCase : public TestCase
-{
+class EarlierCase : public TestCase {
   public:
     EarlierCase() : TestCase("results of an earlier run, and other files") {}
 
@@ -110,8 +107,7 @@ class EarlierCase : public TestCase
     }
 };
 
-class UnwritableCase : public TestCase
-{
+class UnwritableCase : public TestCase {
   public:
     UnwritableCase() : TestCase("folders that cannot be written") {}
 
@@ -148,8 +144,7 @@ class UnwritableCase : public TestCase
 };
 
 /** /dev/full accepts to be opened and refuses every byte, as a full disk does. */
-class FullDiskCase : public TestCase
-{
+class FullDiskCase : public TestCase {
   public:
     FullDiskCase() : TestCase("a disk that is full") {}
 
@@ -184,15 +179,14 @@ class FullDiskCase : public TestCase
     }
 };
 
-class EunomiaResultFolderTestSuite : public TestSuite
-{
+class EunomiaResultFolderTestSuite : public TestSuite {
   public:
-    EunomiaResultFolderTestSuite() : TestSuite("eunomia-result-folder", UNIT)
+    EunomiaResultFolderTestSuite() : TestSuite("eunomia-result-folder", Type::UNIT)
     {
-        AddTestCase(new CommitCase, TestCase::QUICK);
-        AddTestCase(new EarlierCase, TestCase::QUICK);
-        AddTestCase(new UnwritableCase, TestCase::QUICK);
-        AddTestCase(new FullDiskCase, TestCase::QUICK);
+        AddTestCase(new CommitCase);
+        AddTestCase(new EarlierCase);
+        AddTestCase(new UnwritableCase);
+        AddTestCase(new FullDiskCase);
     }
 };
 

@@ -11,8 +11,7 @@
 
 using namespace ns3;
 
-namespace
-{
+namespace {
 
 using Names = std::vector<std::string>;
 
@@ -73,8 +72,7 @@ std::map<std::string, std::string> Values(const std::string &json)
     return values;
 }
 
-class RowsCase : public TestCase
-{
+class RowsCase : public TestCase {
   public:
     RowsCase() : TestCase("rows of every file") {}
 
@@ -144,8 +142,7 @@ class RowsCase : public TestCase
 };
 
 /** A requested file exists with its header, even where nothing happened. */
-class EmptyCase : public TestCase
-{
+class EmptyCase : public TestCase {
   public:
     EmptyCase() : TestCase("a run in which nothing happens") {}
 
@@ -214,8 +211,7 @@ EunomiaSummary Example()
     return summary;
 }
 
-class SummaryCase : public TestCase
-{
+class SummaryCase : public TestCase {
   public:
     SummaryCase() : TestCase("summary.json and timing.json, whole") {}
 
@@ -303,8 +299,7 @@ std::map<std::string, double> Figures(std::vector<double> values)
     return figures;
 }
 
-class QuantilesCase : public TestCase
-{
+class QuantilesCase : public TestCase {
   public:
     QuantilesCase() : TestCase("means and quantiles against the textbook") {}
 
@@ -360,8 +355,7 @@ class QuantilesCase : public TestCase
     }
 };
 
-class HistogramCase : public TestCase
-{
+class HistogramCase : public TestCase {
   public:
     HistogramCase() : TestCase("quantiles of a histogram") {}
 
@@ -394,8 +388,7 @@ class HistogramCase : public TestCase
     }
 };
 
-class FolderCase : public TestCase
-{
+class FolderCase : public TestCase {
   public:
     FolderCase() : TestCase("equal runs, repeated runs, runs that end early") {}
 
@@ -444,17 +437,16 @@ class FolderCase : public TestCase
     }
 };
 
-class EunomiaResultWriterTestSuite : public TestSuite
-{
+class EunomiaResultWriterTestSuite : public TestSuite {
   public:
-    EunomiaResultWriterTestSuite() : TestSuite("eunomia-result-writer", UNIT)
+    EunomiaResultWriterTestSuite() : TestSuite("eunomia-result-writer", Type::UNIT)
     {
-        AddTestCase(new RowsCase, TestCase::QUICK);
-        AddTestCase(new EmptyCase, TestCase::QUICK);
-        AddTestCase(new SummaryCase, TestCase::QUICK);
-        AddTestCase(new QuantilesCase, TestCase::QUICK);
-        AddTestCase(new HistogramCase, TestCase::QUICK);
-        AddTestCase(new FolderCase, TestCase::QUICK);
+        AddTestCase(new RowsCase);
+        AddTestCase(new EmptyCase);
+        AddTestCase(new SummaryCase);
+        AddTestCase(new QuantilesCase);
+        AddTestCase(new HistogramCase);
+        AddTestCase(new FolderCase);
     }
 };
 

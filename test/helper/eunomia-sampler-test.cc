@@ -9,15 +9,13 @@
 
 using namespace ns3;
 
-namespace
-{
+namespace {
 
 constexpr int64_t START_NS = 2'000'000'000;
 constexpr int64_t EVERY_NS = 2'000;
 
 /** timeseries.csv of a run with known queues, against what is known. */
-class SeriesCase : public TestCase
-{
+class SeriesCase : public TestCase {
   public:
     SeriesCase() : TestCase("samples of a small incast") {}
 
@@ -172,12 +170,11 @@ class SeriesCase : public TestCase
     std::map<int64_t, std::map<std::string, double>> m_samples;
 };
 
-class EunomiaSamplerTestSuite : public TestSuite
-{
+class EunomiaSamplerTestSuite : public TestSuite {
   public:
-    EunomiaSamplerTestSuite() : TestSuite("eunomia-sampler", UNIT)
+    EunomiaSamplerTestSuite() : TestSuite("eunomia-sampler", Type::UNIT)
     {
-        AddTestCase(new SeriesCase, TestCase::QUICK);
+        AddTestCase(new SeriesCase);
     }
 };
 

@@ -11,8 +11,7 @@
 
 using namespace ns3;
 
-namespace
-{
+namespace {
 
 using Points = std::vector<EunomiaSizeCdf::Point>;
 
@@ -52,8 +51,7 @@ double SampledMean(const EunomiaSizeCdf &cdf)
     return sum / slices;
 }
 
-class BuiltinCase : public TestCase
-{
+class BuiltinCase : public TestCase {
   public:
     BuiltinCase() : TestCase("built-in distributions") {}
 
@@ -104,8 +102,7 @@ class BuiltinCase : public TestCase
 };
 
 /** The published FbHdp2015 begins 53:0.074 and ends its first gap at 92:0.74, ten points later. */
-class GeometricCase : public TestCase
-{
+class GeometricCase : public TestCase {
   public:
     GeometricCase() : TestCase("steps of equal ratios") {}
 
@@ -133,8 +130,7 @@ class GeometricCase : public TestCase
 };
 
 /** traces/cdf holds the same tables as files; skipped where the sources are not at hand. */
-class TracesCase : public TestCase
-{
+class TracesCase : public TestCase {
   public:
     TracesCase() : TestCase("built-in distributions against the trace files") {}
 
@@ -163,8 +159,7 @@ class TracesCase : public TestCase
 };
 
 /** Steps, gaps, points at probability 0, no final newline: as found in published files. */
-class ShapesCase : public TestCase
-{
+class ShapesCase : public TestCase {
   public:
     ShapesCase() : TestCase("steps, gaps and layout of files") {}
 
@@ -199,8 +194,7 @@ class ShapesCase : public TestCase
     }
 };
 
-class RandomCase : public TestCase
-{
+class RandomCase : public TestCase {
   public:
     RandomCase() : TestCase("random distributions against independent computations") {}
 
@@ -272,8 +266,7 @@ class RandomCase : public TestCase
     }
 };
 
-class RefusalsCase : public TestCase
-{
+class RefusalsCase : public TestCase {
   public:
     RefusalsCase() : TestCase("malformed files") {}
 
@@ -318,17 +311,16 @@ class RefusalsCase : public TestCase
     }
 };
 
-class EunomiaSizeCdfTestSuite : public TestSuite
-{
+class EunomiaSizeCdfTestSuite : public TestSuite {
   public:
-    EunomiaSizeCdfTestSuite() : TestSuite("eunomia-size-cdf", UNIT)
+    EunomiaSizeCdfTestSuite() : TestSuite("eunomia-size-cdf", Type::UNIT)
     {
-        AddTestCase(new BuiltinCase, TestCase::QUICK);
-        AddTestCase(new GeometricCase, TestCase::QUICK);
-        AddTestCase(new TracesCase, TestCase::QUICK);
-        AddTestCase(new ShapesCase, TestCase::QUICK);
-        AddTestCase(new RandomCase, TestCase::QUICK);
-        AddTestCase(new RefusalsCase, TestCase::QUICK);
+        AddTestCase(new BuiltinCase);
+        AddTestCase(new GeometricCase);
+        AddTestCase(new TracesCase);
+        AddTestCase(new ShapesCase);
+        AddTestCase(new RandomCase);
+        AddTestCase(new RefusalsCase);
     }
 };
 

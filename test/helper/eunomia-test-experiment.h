@@ -13,8 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace ns3
-{
+namespace ns3 {
 
 using EunomiaTestWords = std::vector<std::string>;
 
@@ -50,8 +49,7 @@ struct EunomiaTestRun {
 };
 
 /** A table with a header row: rows of field by column name. */
-class EunomiaTestCsv
-{
+class EunomiaTestCsv {
   public:
     explicit EunomiaTestCsv(const std::string &path)
     {

@@ -16,12 +16,10 @@
 #include <string>
 #include <vector>
 
-namespace ns3
-{
+namespace ns3 {
 
 /** A new empty folder, removed with all it holds when the object goes. */
-class EunomiaTestFolder
-{
+class EunomiaTestFolder {
   public:
     EunomiaTestFolder()
     {

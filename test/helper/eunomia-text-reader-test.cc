@@ -9,13 +9,11 @@
 
 using namespace ns3;
 
-namespace
-{
+namespace {
 
 constexpr int64_t INT64_LARGEST = std::numeric_limits<int64_t>::max();
 
-class UnsignedCase : public TestCase
-{
+class UnsignedCase : public TestCase {
   public:
     UnsignedCase() : TestCase("whole numbers") {}
 
@@ -51,8 +49,7 @@ class UnsignedCase : public TestCase
     }
 };
 
-class FixedCase : public TestCase
-{
+class FixedCase : public TestCase {
   public:
     FixedCase() : TestCase("fixed-point numbers, examples") {}
 
@@ -110,8 +107,7 @@ class FixedCase : public TestCase
 };
 
 /** Any picosecond survives being written in any of the usual ways. */
-class FixedRoundTripCase : public TestCase
-{
+class FixedRoundTripCase : public TestCase {
   public:
     FixedRoundTripCase() : TestCase("fixed-point numbers, round trip") {}
 
@@ -145,8 +141,7 @@ class FixedRoundTripCase : public TestCase
     }
 };
 
-class LinesCase : public TestCase
-{
+class LinesCase : public TestCase {
   public:
     LinesCase() : TestCase("lines and columns") {}
 
@@ -183,8 +178,7 @@ class LinesCase : public TestCase
     }
 };
 
-class DamageCase : public TestCase
-{
+class DamageCase : public TestCase {
   public:
     DamageCase() : TestCase("files that cannot be read") {}
 
@@ -232,8 +226,7 @@ class DamageCase : public TestCase
     }
 };
 
-class QuoteCase : public TestCase
-{
+class QuoteCase : public TestCase {
   public:
     QuoteCase() : TestCase("tokens in messages") {}
 
@@ -247,17 +240,16 @@ class QuoteCase : public TestCase
     }
 };
 
-class EunomiaTextReaderTestSuite : public TestSuite
-{
+class EunomiaTextReaderTestSuite : public TestSuite {
   public:
-    EunomiaTextReaderTestSuite() : TestSuite("eunomia-text-reader", UNIT)
+    EunomiaTextReaderTestSuite() : TestSuite("eunomia-text-reader", Type::UNIT)
     {
-        AddTestCase(new UnsignedCase, TestCase::QUICK);
-        AddTestCase(new FixedCase, TestCase::QUICK);
-        AddTestCase(new FixedRoundTripCase, TestCase::QUICK);
-        AddTestCase(new LinesCase, TestCase::QUICK);
-        AddTestCase(new DamageCase, TestCase::QUICK);
-        AddTestCase(new QuoteCase, TestCase::QUICK);
+        AddTestCase(new UnsignedCase);
+        AddTestCase(new FixedCase);
+        AddTestCase(new FixedRoundTripCase);
+        AddTestCase(new LinesCase);
+        AddTestCase(new DamageCase);
+        AddTestCase(new QuoteCase);
     }
 };
 

@@ -13,8 +13,7 @@
 
 using namespace ns3;
 
-namespace
-{
+namespace {
 
 constexpr int64_t MS = 1'000'000'000; /**< in ps */
 /** A right program fails a statistical check of these tests with about this probability. */
@@ -42,8 +41,7 @@ bool Same(const std::vector<EunomiaFlow> &a, const std::vector<EunomiaFlow> &b)
 }
 
 /** Seed and run of ns-3's generators, put back when the object goes. */
-class RandomState
-{
+class RandomState {
   public:
     explicit RandomState(uint32_t seed)
     {
@@ -87,8 +85,7 @@ double UniformP(std::vector<double> values)
     return 2 * std::exp(-2 * n * distance * distance);
 }
 
-class PoissonShapeCase : public TestCase
-{
+class PoissonShapeCase : public TestCase {
   public:
     PoissonShapeCase() : TestCase("Poisson arrivals: order, ranges, ids") {}
 
@@ -127,8 +124,7 @@ class PoissonShapeCase : public TestCase
     }
 };
 
-class SeedCase : public TestCase
-{
+class SeedCase : public TestCase {
   public:
     SeedCase() : TestCase("seed, run and streams decide the draws") {}
 
@@ -173,8 +169,7 @@ class SeedCase : public TestCase
 };
 
 /** Host by host, straight from the streams that the header names. */
-class PoissonReferenceCase : public TestCase
-{
+class PoissonReferenceCase : public TestCase {
   public:
     PoissonReferenceCase() : TestCase("Poisson arrivals against a plain generator") {}
 
@@ -236,8 +231,7 @@ class PoissonReferenceCase : public TestCase
 };
 
 /** A long draw against the laws it is drawn from. */
-class PoissonLawCase : public TestCase
-{
+class PoissonLawCase : public TestCase {
   public:
     PoissonLawCase() : TestCase("Poisson arrivals: load and distributions") {}
 
@@ -318,8 +312,7 @@ class PoissonLawCase : public TestCase
     }
 };
 
-class IncastCase : public TestCase
-{
+class IncastCase : public TestCase {
   public:
     IncastCase() : TestCase("incast") {}
 
@@ -357,8 +350,7 @@ class IncastCase : public TestCase
     }
 };
 
-class PermutationCase : public TestCase
-{
+class PermutationCase : public TestCase {
   public:
     PermutationCase() : TestCase("permutation") {}
 
@@ -403,8 +395,7 @@ class PermutationCase : public TestCase
     }
 };
 
-class RefusalsCase : public TestCase
-{
+class RefusalsCase : public TestCase {
   public:
     RefusalsCase() : TestCase("impossible workloads") {}
 
@@ -470,18 +461,17 @@ class RefusalsCase : public TestCase
     }
 };
 
-class EunomiaWorkloadTestSuite : public TestSuite
-{
+class EunomiaWorkloadTestSuite : public TestSuite {
   public:
-    EunomiaWorkloadTestSuite() : TestSuite("eunomia-workload", UNIT)
+    EunomiaWorkloadTestSuite() : TestSuite("eunomia-workload", Type::UNIT)
     {
-        AddTestCase(new PoissonShapeCase, TestCase::QUICK);
-        AddTestCase(new SeedCase, TestCase::QUICK);
-        AddTestCase(new PoissonReferenceCase, TestCase::QUICK);
-        AddTestCase(new PoissonLawCase, TestCase::QUICK);
-        AddTestCase(new IncastCase, TestCase::QUICK);
-        AddTestCase(new PermutationCase, TestCase::QUICK);
-        AddTestCase(new RefusalsCase, TestCase::QUICK);
+        AddTestCase(new PoissonShapeCase);
+        AddTestCase(new SeedCase);
+        AddTestCase(new PoissonReferenceCase);
+        AddTestCase(new PoissonLawCase);
+        AddTestCase(new IncastCase);
+        AddTestCase(new PermutationCase);
+        AddTestCase(new RefusalsCase);
     }
 };
 

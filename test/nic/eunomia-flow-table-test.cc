@@ -8,11 +8,9 @@
 
 using namespace ns3;
 
-namespace
-{
+namespace {
 
-class SlotsCase : public TestCase
-{
+class SlotsCase : public TestCase {
   public:
     SlotsCase() : TestCase("slots are zeroed and used again") {}
 
@@ -44,8 +42,7 @@ class SlotsCase : public TestCase
     }
 };
 
-class SpansCase : public TestCase
-{
+class SpansCase : public TestCase {
   public:
     SpansCase() : TestCase("histogram of spans") {}
 
@@ -65,13 +62,12 @@ class SpansCase : public TestCase
     }
 };
 
-class EunomiaFlowTableTestSuite : public TestSuite
-{
+class EunomiaFlowTableTestSuite : public TestSuite {
   public:
-    EunomiaFlowTableTestSuite() : TestSuite("eunomia-flow-table", UNIT)
+    EunomiaFlowTableTestSuite() : TestSuite("eunomia-flow-table", Type::UNIT)
     {
-        AddTestCase(new SlotsCase, TestCase::QUICK);
-        AddTestCase(new SpansCase, TestCase::QUICK);
+        AddTestCase(new SlotsCase);
+        AddTestCase(new SpansCase);
     }
 };
 

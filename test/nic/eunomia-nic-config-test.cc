@@ -7,14 +7,12 @@
 
 using namespace ns3;
 
-namespace
-{
+namespace {
 
 using Simulation = EunomiaTestSimulation;
 using Kind = EunomiaFrameKind;
 
-class RefusalsCase : public TestCase
-{
+class RefusalsCase : public TestCase {
   public:
     RefusalsCase() : TestCase("what is wrong with an attribute") {}
 
@@ -52,8 +50,7 @@ class RefusalsCase : public TestCase
 };
 
 /** Gate `auto` follows verb and transport; the others are what they are. */
-class GateCase : public TestCase
-{
+class GateCase : public TestCase {
   public:
     GateCase() : TestCase("gates") {}
 
@@ -90,8 +87,7 @@ class GateCase : public TestCase
 };
 
 /** Lengths on the wire, from the standard's header sizes. */
-class LengthsCase : public TestCase
-{
+class LengthsCase : public TestCase {
   public:
     LengthsCase() : TestCase("lengths of frames") {}
 
@@ -137,8 +133,7 @@ class LengthsCase : public TestCase
 };
 
 /** Config::Set and Config::Connect by path; each end may have values of its own. */
-class PathsCase : public TestCase
-{
+class PathsCase : public TestCase {
   public:
     PathsCase() : TestCase("Config paths") {}
 
@@ -176,8 +171,7 @@ class PathsCase : public TestCase
 };
 
 /** The ordering layer's use is traced, and goes back after the idle epoch. */
-class PoolCase : public TestCase
-{
+class PoolCase : public TestCase {
   public:
     PoolCase() : TestCase("trace of the pool") {}
 
@@ -230,16 +224,15 @@ class PoolCase : public TestCase
     int64_t m_last = 0;
 };
 
-class EunomiaNicConfigTestSuite : public TestSuite
-{
+class EunomiaNicConfigTestSuite : public TestSuite {
   public:
-    EunomiaNicConfigTestSuite() : TestSuite("eunomia-nic-config", UNIT)
+    EunomiaNicConfigTestSuite() : TestSuite("eunomia-nic-config", Type::UNIT)
     {
-        AddTestCase(new RefusalsCase, TestCase::QUICK);
-        AddTestCase(new GateCase, TestCase::QUICK);
-        AddTestCase(new LengthsCase, TestCase::QUICK);
-        AddTestCase(new PathsCase, TestCase::QUICK);
-        AddTestCase(new PoolCase, TestCase::QUICK);
+        AddTestCase(new RefusalsCase);
+        AddTestCase(new GateCase);
+        AddTestCase(new LengthsCase);
+        AddTestCase(new PathsCase);
+        AddTestCase(new PoolCase);
     }
 };
 

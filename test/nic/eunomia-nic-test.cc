@@ -12,8 +12,7 @@
 
 using namespace ns3;
 
-namespace
-{
+namespace {
 
 using Simulation = EunomiaTestSimulation;
 using Kind = EunomiaFrameKind;
@@ -102,8 +101,7 @@ const std::vector<Scheme> g_schemes = {
 };
 
 /** One flow alone on two racks, against the recursion above. */
-class UnloadedCase : public TestCase
-{
+class UnloadedCase : public TestCase {
   public:
     UnloadedCase(const std::string &name, std::vector<uint64_t> sizes, std::vector<Scheme> schemes,
                  std::vector<uint32_t> firstPsns, std::vector<uint32_t> targets)
@@ -181,8 +179,7 @@ class UnloadedCase : public TestCase
 };
 
 /** Line rate times the payload's share, once the pipe is full. */
-class GoodputCase : public TestCase
-{
+class GoodputCase : public TestCase {
   public:
     GoodputCase() : TestCase("goodput of a long flow") {}
 
@@ -209,8 +206,7 @@ class GoodputCase : public TestCase
 };
 
 /** QPs of a NIC take turns, packet by packet; priorities, too, unless paused. */
-class SharingCase : public TestCase
-{
+class SharingCase : public TestCase {
   public:
     SharingCase() : TestCase("QPs and priorities take turns") {}
 
@@ -277,8 +273,7 @@ class SharingCase : public TestCase
 };
 
 /** Two flows from two racks into one host: both end, at about the same time. */
-class FairnessCase : public TestCase
-{
+class FairnessCase : public TestCase {
   public:
     FairnessCase() : TestCase("DCQCN shares a host's link") {}
 
@@ -327,8 +322,7 @@ class FairnessCase : public TestCase
 };
 
 /** After a cut of the rate, packets leave exactly their bytes over the rate apart. */
-class PacingCase : public TestCase
-{
+class PacingCase : public TestCase {
   public:
     PacingCase() : TestCase("pacing to the picosecond") {}
 
@@ -382,8 +376,7 @@ class PacingCase : public TestCase
 };
 
 /** Many paced QPs: the wire is shared by rate, none starves, none is early. */
-class PacedManyCase : public TestCase
-{
+class PacedManyCase : public TestCase {
   public:
     PacedManyCase() : TestCase("many paced QPs") {}
 
@@ -434,8 +427,7 @@ class PacedManyCase : public TestCase
 };
 
 /** Frames of an earlier life of a QP number do nothing to its successor. */
-class StaleCase : public TestCase
-{
+class StaleCase : public TestCase {
   public:
     explicit StaleCase(const char *transport)
         : TestCase(std::string("QP numbers are used again, ") + transport), m_transport(transport)
@@ -576,8 +568,7 @@ class StaleCase : public TestCase
 };
 
 /** Losses that nothing behind them can reveal. */
-class TailLossCase : public TestCase
-{
+class TailLossCase : public TestCase {
   public:
     explicit TailLossCase(const char *transport)
         : TestCase(std::string("loss of the last and of the only packet, ") + transport),
@@ -680,8 +671,7 @@ class TailLossCase : public TestCase
 };
 
 /** Random loss both ways: everything completes, and what is counted fits. */
-class LossyCase : public TestCase
-{
+class LossyCase : public TestCase {
   public:
     explicit LossyCase(const char *transport)
         : TestCase(std::string("random loss of data and answers, ") + transport),
@@ -741,8 +731,7 @@ class LossyCase : public TestCase
 };
 
 /** The window is a cap on payload in flight, and no more than that. */
-class WindowCase : public TestCase
-{
+class WindowCase : public TestCase {
   public:
     WindowCase() : TestCase("window") {}
 
@@ -787,8 +776,7 @@ class WindowCase : public TestCase
 };
 
 /** With one ACK for 20 packets the number of ACKs is exact, whatever the sizes. */
-class AckEveryCase : public TestCase
-{
+class AckEveryCase : public TestCase {
   public:
     AckEveryCase() : TestCase("ACK coalescing") {}
 
@@ -840,8 +828,7 @@ class AckEveryCase : public TestCase
 };
 
 /** CNPs: at most one a QP in the interval, none where the echo travels in ACKs. */
-class CnpCase : public TestCase
-{
+class CnpCase : public TestCase {
   public:
     CnpCase() : TestCase("CNPs, and the echo in ACKs") {}
 
@@ -969,8 +956,7 @@ class CnpCase : public TestCase
 };
 
 /** The gate's wait, as the sender tells it, is the time that the Last could have left earlier. */
-class GateCase : public TestCase
-{
+class GateCase : public TestCase {
   public:
     GateCase() : TestCase("completion gate of the sender") {}
 
@@ -1012,8 +998,7 @@ class GateCase : public TestCase
 };
 
 /** A NIC whose user does not listen still works. */
-class NoUserCase : public TestCase
-{
+class NoUserCase : public TestCase {
   public:
     NoUserCase() : TestCase("nobody listens") {}
 
@@ -1035,39 +1020,35 @@ class NoUserCase : public TestCase
     }
 };
 
-class EunomiaNicTestSuite : public TestSuite
-{
+class EunomiaNicTestSuite : public TestSuite {
   public:
-    EunomiaNicTestSuite() : TestSuite("eunomia-nic", UNIT)
+    EunomiaNicTestSuite() : TestSuite("eunomia-nic", Type::UNIT)
     {
         // 24-bit and 32-bit wraps among the first PSNs.
         AddTestCase(new UnloadedCase("unloaded FCT of small flows",
                                      {1, 3, 999, 1000, 1001, 1024, 1025, 2000, 2049, 10'000},
-                                     g_schemes, {0}, {1, 2}),
-                    TestCase::QUICK);
+                                     g_schemes, {0}, {1, 2}));
         AddTestCase(new UnloadedCase("unloaded FCT of 1 MB, PSNs wrap", {1'000'000}, g_schemes,
-                                     {0, 0xFFFFF0, 0xFFFFFFF0}, {1, 3}),
-                    TestCase::QUICK);
+                                     {0, 0xFFFFF0, 0xFFFFFFF0}, {1, 3}));
 #ifndef __SANITIZE_ADDRESS__
         AddTestCase(new UnloadedCase("unloaded FCT of 5 GiB", {uint64_t{5} << 30}, {g_schemes[0]},
-                                     {0}, {1}),
-                    TestCase::QUICK);
-        AddTestCase(new FairnessCase, TestCase::QUICK);
+                                     {0}, {1}));
+        AddTestCase(new FairnessCase);
 #endif
-        AddTestCase(new GoodputCase, TestCase::QUICK);
-        AddTestCase(new SharingCase, TestCase::QUICK);
-        AddTestCase(new PacingCase, TestCase::QUICK);
-        AddTestCase(new PacedManyCase, TestCase::QUICK);
+        AddTestCase(new GoodputCase);
+        AddTestCase(new SharingCase);
+        AddTestCase(new PacingCase);
+        AddTestCase(new PacedManyCase);
         for (const char *transport : {"gbn", "eunomia"}) {
-            AddTestCase(new StaleCase(transport), TestCase::QUICK);
-            AddTestCase(new TailLossCase(transport), TestCase::QUICK);
-            AddTestCase(new LossyCase(transport), TestCase::QUICK);
+            AddTestCase(new StaleCase(transport));
+            AddTestCase(new TailLossCase(transport));
+            AddTestCase(new LossyCase(transport));
         }
-        AddTestCase(new WindowCase, TestCase::QUICK);
-        AddTestCase(new AckEveryCase, TestCase::QUICK);
-        AddTestCase(new CnpCase, TestCase::QUICK);
-        AddTestCase(new GateCase, TestCase::QUICK);
-        AddTestCase(new NoUserCase, TestCase::QUICK);
+        AddTestCase(new WindowCase);
+        AddTestCase(new AckEveryCase);
+        AddTestCase(new CnpCase);
+        AddTestCase(new GateCase);
+        AddTestCase(new NoUserCase);
     }
 };
 

@@ -12,12 +12,10 @@
 #include <string>
 #include <vector>
 
-namespace ns3
-{
+namespace ns3 {
 
 /** Notes what becomes of messages. */
-class EunomiaTestUser : public EunomiaNicUser
-{
+class EunomiaTestUser : public EunomiaNicUser {
   public:
     struct Completion {
         int64_t at;
@@ -59,8 +57,7 @@ class EunomiaTestUser : public EunomiaNicUser
 };
 
 /** A box with two ports that passes frames on, unless a filter wants otherwise. */
-class EunomiaTestBox : public EunomiaPortOwner
-{
+class EunomiaTestBox : public EunomiaPortOwner {
   public:
     /** What happens to a frame: true passes it on, false drops it. It may be changed. */
     using Filter = std::function<bool(EunomiaFrame &)>;

@@ -13,8 +13,7 @@
 
 using namespace ns3;
 
-namespace
-{
+namespace {
 
 using Times = std::vector<int64_t>;
 
@@ -53,8 +52,7 @@ void At(int64_t ps, std::function<void()> action)
 }
 
 /** Each row arms the timer at times of its own; the last column says when it must fire. */
-class TimerCase : public TestCase
-{
+class TimerCase : public TestCase {
   public:
     TimerCase() : TestCase("timer: later, earlier, never, again") {}
 
@@ -102,8 +100,7 @@ class TimerCase : public TestCase
 };
 
 /** Armed anew inside the callback. */
-class TimerReentrantCase : public TestCase
-{
+class TimerReentrantCase : public TestCase {
   public:
     TimerReentrantCase() : TestCase("timer: armed in its callback") {}
 
@@ -129,8 +126,7 @@ class TimerReentrantCase : public TestCase
 };
 
 /** Random armings against the definition: it fires at the last deadline set before it came. */
-class TimerRandomCase : public TestCase
-{
+class TimerRandomCase : public TestCase {
   public:
     TimerRandomCase() : TestCase("timer: random armings") {}
 
@@ -166,8 +162,7 @@ class TimerRandomCase : public TestCase
 };
 
 /** A deadline that keeps moving later costs an event a period, not one a move. */
-class TimerCheapCase : public TestCase
-{
+class TimerCheapCase : public TestCase {
   public:
     TimerCheapCase() : TestCase("timer: moving later needs no event") {}
 
@@ -189,8 +184,7 @@ class TimerCheapCase : public TestCase
 };
 
 /** Whoever owns a timer or an event may go while one is pending. */
-class GoneOwnerCase : public TestCase
-{
+class GoneOwnerCase : public TestCase {
   public:
     GoneOwnerCase() : TestCase("owner gone with something pending") {}
 
@@ -218,8 +212,7 @@ class GoneOwnerCase : public TestCase
     }
 };
 
-class EventCase : public TestCase
-{
+class EventCase : public TestCase {
   public:
     EventCase() : TestCase("event: pending, again, not allocated") {}
 
@@ -243,17 +236,16 @@ class EventCase : public TestCase
     }
 };
 
-class EunomiaEventTestSuite : public TestSuite
-{
+class EunomiaEventTestSuite : public TestSuite {
   public:
-    EunomiaEventTestSuite() : TestSuite("eunomia-event", UNIT)
+    EunomiaEventTestSuite() : TestSuite("eunomia-event", Type::UNIT)
     {
-        AddTestCase(new TimerCase, TestCase::QUICK);
-        AddTestCase(new TimerReentrantCase, TestCase::QUICK);
-        AddTestCase(new TimerRandomCase, TestCase::QUICK);
-        AddTestCase(new TimerCheapCase, TestCase::QUICK);
-        AddTestCase(new GoneOwnerCase, TestCase::QUICK);
-        AddTestCase(new EventCase, TestCase::QUICK);
+        AddTestCase(new TimerCase);
+        AddTestCase(new TimerReentrantCase);
+        AddTestCase(new TimerRandomCase);
+        AddTestCase(new TimerCheapCase);
+        AddTestCase(new GoneOwnerCase);
+        AddTestCase(new EventCase);
     }
 };
 

@@ -15,8 +15,7 @@
 
 using namespace ns3;
 
-namespace
-{
+namespace {
 
 constexpr uint64_t SLOTS = 4096;
 
@@ -29,8 +28,7 @@ uint32_t Seed(const char *test)
 }
 
 /** Random operations against a set ordered by (time, uid), for one width of slots. */
-class AgainstSetCase : public TestCase
-{
+class AgainstSetCase : public TestCase {
   public:
     explicit AgainstSetCase(uint32_t slotBits)
         : TestCase("like an ordered set, 2^" + std::to_string(slotBits) + " a slot"),
@@ -169,8 +167,7 @@ class AgainstSetCase : public TestCase
 
 /** A run of random events that schedule, cancel and remove others is the same with any scheduler.
  */
-class AgainstMapCase : public TestCase
-{
+class AgainstMapCase : public TestCase {
   public:
     AgainstMapCase() : TestCase("a run in the same order as with MapScheduler") {}
 
@@ -260,15 +257,14 @@ class AgainstMapCase : public TestCase
     uint32_t m_ids = 0;
 };
 
-class EunomiaSchedulerTestSuite : public TestSuite
-{
+class EunomiaSchedulerTestSuite : public TestSuite {
   public:
-    EunomiaSchedulerTestSuite() : TestSuite("eunomia-scheduler", UNIT)
+    EunomiaSchedulerTestSuite() : TestSuite("eunomia-scheduler", Type::UNIT)
     {
         for (const uint32_t slotBits : {0, 1, 9, 20, 30}) {
-            AddTestCase(new AgainstSetCase(slotBits), TestCase::QUICK);
+            AddTestCase(new AgainstSetCase(slotBits));
         }
-        AddTestCase(new AgainstMapCase, TestCase::QUICK);
+        AddTestCase(new AgainstMapCase);
     }
 };
 
