@@ -45,6 +45,8 @@ target_link_libraries(eunomia PUBLIC eunomia-core ns3::libcore ns3::libnetwork G
 
 add_executable(eunomia-sim examples/eunomia-sim.cc)
 target_link_libraries(eunomia-sim eunomia)
+add_executable(eunomia-first examples/eunomia-first.cc)
+target_link_libraries(eunomia-first eunomia)
 
 # Tests and benchmarks of the core name its headers without the way to them.
 file(GLOB core_rooms LIST_DIRECTORIES true ${CMAKE_CURRENT_SOURCE_DIR}/model/core/*)
@@ -80,6 +82,10 @@ endforeach()
 
 add_test(NAME tools COMMAND Python3::Interpreter -m pytest -q -p no:cacheprovider test/tools
          WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+
+add_test(NAME examples/eunomia-first COMMAND eunomia-first)
+set_tests_properties(examples/eunomia-first PROPERTIES
+                     PASS_REGULAR_EXPRESSION "host 0: 10000 bytes are acknowledged")
 
 set(sanitized_sim "")
 if(EUNOMIA_ASAN_DIR)
