@@ -383,7 +383,7 @@ class AttributesCase : public TestCase {
 
 class EunomiaExperimentTestSuite : public TestSuite {
   public:
-    EunomiaExperimentTestSuite() : TestSuite("eunomia-experiment", SYSTEM)
+    EunomiaExperimentTestSuite() : TestSuite("eunomia-experiment", Type::SYSTEM)
     {
         AddTestCase(new SchemesCase);
         AddTestCase(new DeterminismCase);

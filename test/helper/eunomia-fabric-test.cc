@@ -93,16 +93,16 @@ class ReachCase : public TestCase {
         AllPairs(fabric, balancer);
     }
 
-    /** Six switches in a ring, hosts at some of them: two equally short ways to the far side. */
+    /** Seven switches in a ring, hosts at some of them: some neighbours are equally far away. */
     void Ring()
     {
         Simulation simulation;
         EunomiaFabric fabric;
-        for (int i = 0; i < 6; i++) {
+        for (int i = 0; i < 7; i++) {
             fabric.AddSwitch("ring" + std::to_string(i));
         }
-        for (uint32_t i = 0; i < 6; i++) {
-            fabric.ConnectSwitches(i, (i + 1) % 6);
+        for (uint32_t i = 0; i < 7; i++) {
+            fabric.ConnectSwitches(i, (i + 1) % 7);
         }
         for (const uint32_t at : {0, 0, 2, 3, 5}) {
             fabric.ConnectHost(fabric.AddHost(), at);
@@ -111,7 +111,7 @@ class ReachCase : public TestCase {
         NS_TEST_EXPECT_MSG_EQ(fabric.GetPathLength(0, 1), 2, "same switch");
         NS_TEST_EXPECT_MSG_EQ(fabric.GetPathLength(0, 2), 4, "two switches on");
         NS_TEST_EXPECT_MSG_EQ(fabric.GetPathLength(0, 3), 5, "the far side");
-        NS_TEST_EXPECT_MSG_EQ(fabric.GetPathLength(0, 4), 3, "one switch back");
+        NS_TEST_EXPECT_MSG_EQ(fabric.GetPathLength(0, 4), 4, "two switches back");
         NS_TEST_EXPECT_MSG_EQ(fabric.GetPathLength(2, 4), 5, "the far side");
         AllPairs(fabric, "ring");
     }
@@ -313,8 +313,8 @@ class ConfigureCase : public TestCase {
         return fabric.Configure(0);
     }
 
-    /** Ways of 100 frames of as many flows at leaf 0, in a fabric whose streams start there. */
-    static std::vector<uint64_t> Spread(int64_t stream)
+    /** Frames by way, of 100 flows at a leaf, in a fabric whose streams start at `stream`. */
+    static std::vector<uint64_t> Spread(int64_t stream, uint32_t leaf = 0)
     {
         Simulation simulation;
         SetDefault("Switch::Balancer", "ecmp");
@@ -323,14 +323,13 @@ class ConfigureCase : public TestCase {
         NS_ABORT_MSG_UNLESS(fabric.Configure(stream).empty(), "attributes");
         for (uint32_t i = 0; i < 100; i++) {
             EunomiaFrame *frame = EunomiaTestFrame(100, 3);
-            frame->dst = 1;
-            frame->qp = UINT32_MAX;
+            frame->dst = 1 - leaf;
             frame->entropy = i * 2654435761u;
-            fabric.GetSwitch(0)->Receive(PeekPointer(fabric.GetSwitch(0)->GetPort(0)), frame);
+            fabric.GetSwitch(leaf)->Receive(PeekPointer(fabric.GetSwitch(leaf)->GetPort(0)), frame);
         }
         std::vector<uint64_t> frames;
         for (uint32_t p = 1; p <= 4; p++) {
-            const auto port = fabric.GetSwitch(0)->GetPort(p);
+            const auto port = fabric.GetSwitch(leaf)->GetPort(p);
             frames.push_back(port->GetQueued() + port->GetFramesSent(EunomiaFrameKind::Data));
         }
         return frames;
@@ -345,7 +344,8 @@ class ConfigureCase : public TestCase {
                               "ns3::EunomiaNic::Verb: there is no verb x", "NIC");
         NS_TEST_EXPECT_MSG_EQ((Spread(0) == Spread(0)), true, "the same streams");
         NS_TEST_EXPECT_MSG_EQ((Spread(0) == Spread(1000)), false, "others");
-        NS_TEST_EXPECT_MSG_EQ((Spread(0) == Spread(1)), false, "each switch has one of its own");
+        NS_TEST_EXPECT_MSG_EQ((Spread(0, 0) == Spread(0, 1)), false, "each switch has its own");
+        NS_TEST_EXPECT_MSG_EQ((Spread(1, 0) == Spread(0, 1)), true, "one after the other");
     }
 };
 
