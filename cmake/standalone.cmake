@@ -47,6 +47,8 @@ add_executable(eunomia-sim examples/eunomia-sim.cc)
 target_link_libraries(eunomia-sim eunomia)
 add_executable(eunomia-first examples/eunomia-first.cc)
 target_link_libraries(eunomia-first eunomia)
+add_executable(eunomia-memory examples/eunomia-memory.cc)
+target_link_libraries(eunomia-memory eunomia)
 
 # Tests and benchmarks of the core name its headers without the way to them.
 file(GLOB core_rooms LIST_DIRECTORIES true ${CMAKE_CURRENT_SOURCE_DIR}/model/core/*)
@@ -98,5 +100,6 @@ endif()
 add_test(NAME program
          COMMAND Python3::Interpreter -m pytest -q -p no:cacheprovider test/examples
          WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
-set_tests_properties(program PROPERTIES ENVIRONMENT
-                     "EUNOMIA_SIM=$<TARGET_FILE:eunomia-sim>;EUNOMIA_SIM_ASAN=${sanitized_sim}")
+set(programs EUNOMIA_SIM=$<TARGET_FILE:eunomia-sim> EUNOMIA_SIM_ASAN=${sanitized_sim}
+             EUNOMIA_MEMORY=$<TARGET_FILE:eunomia-memory>)
+set_tests_properties(program PROPERTIES ENVIRONMENT "${programs}")

@@ -118,17 +118,26 @@ void EunomiaFabric::Route()
 
 std::string EunomiaFabric::Configure(int64_t stream)
 {
+    uint32_t longest = 0;
+    for (const auto &nic : m_nics) {
+        const std::string problem = nic->Configure();
+        if (!problem.empty()) {
+            return "ns3::EunomiaNic::" + problem;
+        }
+        longest = std::max(longest, nic->GetMaxFrame());
+    }
     for (const auto &sw : m_switches) {
         stream += sw->AssignStreams(stream);
         const std::string problem = sw->Configure();
         if (!problem.empty()) {
             return "ns3::EunomiaSwitch::" + problem;
         }
-    }
-    for (const auto &nic : m_nics) {
-        const std::string problem = nic->Configure();
-        if (!problem.empty()) {
-            return "ns3::EunomiaNic::" + problem;
+        // Reserve and headroom follow from the longest frame: with a longer one PFC would drop.
+        // conweave-ns3 takes one length whatever the hosts send.
+        if (sw->GetMaxFrame() < longest && sw->GetBuffer().policy != &eun_buffer_conweave) {
+            return "ns3::EunomiaSwitch::MaxFrame: " + std::to_string(sw->GetMaxFrame()) +
+                   " bytes are less than the " + std::to_string(longest) +
+                   " of the longest frame that a NIC sends";
         }
     }
     return "";

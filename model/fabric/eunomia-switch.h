@@ -44,6 +44,8 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
      */
     std::string Configure();
 
+    /** Longest frame that reserve and headroom are made for. */
+    uint32_t GetMaxFrame() const { return m_maxFrame; }
     uint32_t GetNPorts() const { return static_cast<uint32_t>(m_ports.size()); }
     Ptr<EunomiaPort> GetPort(uint32_t port) const { return m_ports.at(port); }
     uint32_t GetQueueBytes(uint32_t port) const { return m_buffer.port_bytes[port]; }

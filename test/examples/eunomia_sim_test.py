@@ -66,6 +66,7 @@ BAD_OPTIONS = [
     ("lb=ecmp", "lb=ecmp: options look like --name=value"),
     ("--ns3::EunomiaNic::Nothing=1", "--ns3::EunomiaNic::Nothing: there is no such attribute"),
     ("--ns3::EunomiaNic::Mtu=70000", "--ns3::EunomiaNic::Mtu"),
+    ("--ns3::EunomiaNic::Mtu=4096", "--ns3::EunomiaSwitch::MaxFrame: 1094 bytes are less than"),
 ]
 
 

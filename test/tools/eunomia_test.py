@@ -96,12 +96,12 @@ def test_help_needs_nothing_and_lists_what_exists(house):
         run = house(*arguments)
         assert run.returncode == 0 and run.stderr == ""
         assert run.stdout.startswith("Eunomia for ns-3")
-        for command in ("run", "test", "build", "sim", "plot", "bench"):
+        for command in ("run", "test", "build", "sim", "plot", "bench", "memory"):
             assert f"\n  {command} " in run.stdout
     assert house.calls() == []
 
 
-@pytest.mark.parametrize("command", ["memory", "replay", "sweep", "reproduce", "rnu", ""])
+@pytest.mark.parametrize("command", ["replay", "sweep", "reproduce", "rnu", ""])
 def test_an_unknown_command_is_status_2(house, command):
     run = house(command)
     assert run.returncode == 2 and run.stdout == ""
@@ -198,6 +198,19 @@ def test_sim_passes_its_arguments_on_in_the_callers_folder(house, tmp_path):
     run = house("sim", "--out=mine", "--lb=spray")
     assert run.returncode == 0 and (tmp_path / "mine" / "flows.csv").exists()
     assert house.calls() == ["eunomia-sim --out=mine --lb=spray"]
+
+
+def test_memory_builds_what_is_missing_and_passes_its_arguments_on(house):
+    house.stand_in("eunomia-memory", 'echo "{}"; exit 2')
+    built = f"cp {house.folder}/eunomia-memory {house.root}/build/"
+    house.stand_in("cmake", f'[ "$1" != --build ] || {built}')
+    for _ in range(2):
+        run = house("memory", "--json", "--qps=10 20")
+        assert (run.returncode, run.stdout) == (2, "{}\n")
+    calls, root = house.calls(), house.root
+    assert named(calls, "eunomia-memory") == ["eunomia-memory --json --qps=10 20"] * 2
+    _, build = named(calls, "cmake")  # once only
+    assert build == f"cmake --build {root}/build --target eunomia-memory"
 
 
 def test_the_main_job(house):
