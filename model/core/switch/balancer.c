@@ -3,12 +3,8 @@
 
 #include <string.h>
 
-const struct eun_balancer *const eun_balancers[] = {
-    &eun_balancer_spray,
-    &eun_balancer_spray_rr,
-    &eun_balancer_ecmp,
-    NULL,
-};
+#define ENTRY(name) &eun_balancer_##name,
+const struct eun_balancer *const eun_balancers[] = {EUN_BALANCERS(ENTRY) NULL};
 
 const struct eun_balancer *eun_balancer_find(const char *name)
 {

@@ -5,9 +5,9 @@
 /**
  * Load balancers: which of several equally short ways a data packet takes at one switch.
  *
- * A balancer is a table of functions in a file of its own (`lb-ecmp.c`), one line in the list of
- * `balancer.c` and one test. Control frames do not come here: they follow ECMP, so that feedback
- * of a QP stays in order.
+ * A balancer is a table of functions in a file of its own (`lb-ecmp.c`), one line in the table
+ * EUN_BALANCERS below and one test. Control frames do not come here: they follow ECMP, so that
+ * feedback of a QP stays in order.
  */
 
 #include <stdbool.h>
@@ -45,9 +45,15 @@ struct eun_balancer {
                        const struct eun_lb_view *view);
 };
 
-extern const struct eun_balancer eun_balancer_spray;
-extern const struct eun_balancer eun_balancer_spray_rr;
-extern const struct eun_balancer eun_balancer_ecmp;
+/** The table: a line a balancer, `eun_balancer_NAME`. The first is the default. */
+#define EUN_BALANCERS(X)                                                                           \
+    X(spray)                                                                                       \
+    X(spray_rr)                                                                                    \
+    X(ecmp)
+
+#define EUN_DECLARE_BALANCER(name) extern const struct eun_balancer eun_balancer_##name;
+EUN_BALANCERS(EUN_DECLARE_BALANCER)
+#undef EUN_DECLARE_BALANCER
 
 /** All of them, NULL at the end; the first is the default. */
 extern const struct eun_balancer *const eun_balancers[];
