@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "eunomia-options.h"
-#include "eunomia-test-folder.h"
+#include "eunomia-test-experiment.h"
 
 #include "ns3/test.h"
 
@@ -13,18 +13,10 @@ namespace {
 /** Options from words as on a command line; `--out=x` is there already. */
 EunomiaOptions Parse(std::vector<std::string> words, bool out = true)
 {
-    words.insert(words.begin(), "eunomia-sim");
     if (out) {
-        words.insert(words.begin() + 1, "--out=x");
+        words.insert(words.begin(), "--out=x");
     }
-    std::vector<char *> argv;
-    for (std::string &word : words) {
-        argv.push_back(word.data());
-    }
-    argv.push_back(nullptr);
-    EunomiaOptions options;
-    options.Parse(static_cast<int>(words.size()), argv.data());
-    return options;
+    return EunomiaTestOptions(words);
 }
 
 /** What Parse() says about them; empty where it takes them. */
