@@ -307,6 +307,14 @@ void eun_block_pool_give_metadata(struct eun_block_pool *pool, uint16_t id)
     }
 }
 
+bool eun_block_pool_chain_is_sound(const struct eun_block_pool *pool, uint16_t id)
+{
+    for (uint32_t i = 0; i < EUN_BLOCK_POOL_FRAGMENTS; i++, id = pool->block[id])
+        if (id + EUN_BLOCK_POOL_FRAGMENT > pool->size)
+            return false;
+    return true;
+}
+
 void eun_block_pool_load_chain(const struct eun_block_pool *pool, uint16_t id, uint16_t *metadata)
 {
     for (uint32_t i = 0; i < EUN_BLOCK_POOL_METADATA; i += CHAIN_PAYLOAD, id = pool->block[id])

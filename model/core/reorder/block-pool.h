@@ -85,6 +85,9 @@ static inline bool eun_block_pool_is_chain(const struct eun_block_pool *pool, ui
     return pool->chained.top != 0 && (pool->chained.bits[id / 64u] >> (id % 64u) & 1u) != 0;
 }
 
+/** Do the links of that chain stay within the bank? Something else may have written to them. */
+bool eun_block_pool_chain_is_sound(const struct eun_block_pool *pool, uint16_t id);
+
 /** Copies the 24 blocks of metadata out of the chain that starts at block `id`, or into it. */
 void eun_block_pool_load_chain(const struct eun_block_pool *pool, uint16_t id, uint16_t *metadata);
 void eun_block_pool_store_chain(struct eun_block_pool *pool, uint16_t id, const uint16_t *metadata);

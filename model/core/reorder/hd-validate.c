@@ -41,9 +41,10 @@ static bool add_metadata(const struct eun_hd_bank *bank, struct runs *runs, uint
 {
     if (!eun_block_pool_is_chain(&bank->pool, id))
         return add_run(bank, runs, id, EUN_BLOCK_POOL_METADATA);
+    if (!eun_block_pool_chain_is_sound(&bank->pool, id))
+        return false;
     for (uint32_t i = 0; i < EUN_BLOCK_POOL_FRAGMENTS; i++, id = bank->pool.block[id])
-        if (!add_run(bank, runs, id, EUN_BLOCK_POOL_FRAGMENT))
-            return false;
+        add_run(bank, runs, id, EUN_BLOCK_POOL_FRAGMENT);
     return true;
 }
 
@@ -167,6 +168,11 @@ static const char *bits_fault(const struct eun_hd_bank *bank, const struct eun_h
 /** Checks what the bits are in: needed before anything looks at a bit. */
 static const char *frame_fault(const struct eun_hd_bank *bank, const struct eun_hd_metadata *m)
 {
+    struct runs runs = {.count = 0};
+    if (!add_bitmap(bank, &runs, m))
+        return "a bitmap's block lies outside its bank";
+    if (eun_hd_is_wide(m))
+        return NULL;
     const char *fault = shape_fault(bank, m);
     return fault != NULL ? fault : slots_fault(bank, m);
 }
@@ -179,12 +185,10 @@ void eun_hd_recount(const struct eun_hd_bank *bank, struct eun_hd_metadata *m)
 
 const char *eun_hd_fault(const struct eun_hd_bank *bank, const struct eun_hd_metadata *m)
 {
-    if (eun_hd_is_wide(m))
-        return eun_hd_wide_fault(bank, m);
     const char *fault = frame_fault(bank, m);
     if (fault == NULL)
-        fault = bits_fault(bank, m);
-    if (fault != NULL)
+        fault = eun_hd_is_wide(m) ? eun_hd_wide_fault(bank, m) : bits_fault(bank, m);
+    if (fault != NULL || eun_hd_is_wide(m))
         return fault;
     uint32_t lasts = m->has_inline;
     if (m->last_plane != EUN_BLOCK_NONE) {

@@ -38,7 +38,9 @@ static bool owns_metadata(const struct eun_reorder *layer, uint32_t qp)
     const struct eun_reorder_resident *resident = &layer->front.resident[qp];
     const struct eun_hd_bank *bank = eun_reorder_bank_for(layer, qp);
     const uint16_t id = resident->metadata;
-    if (!eun_reorder_is_open(layer, qp) || !eun_block_pool_is_metadata(&bank->pool, id))
+    if (!eun_reorder_is_open(layer, qp) || !eun_block_pool_is_metadata(&bank->pool, id) ||
+        (eun_block_pool_is_chain(&bank->pool, id) &&
+         !eun_block_pool_chain_is_sound(&bank->pool, id)))
         return false;
     struct eun_hd_metadata copy;
     const struct eun_hd_metadata *m = eun_hd_look(bank, id, &copy);

@@ -631,55 +631,6 @@ static void reopened_qp_starts_empty(void **state)
     eun_reorder_free(layer);
 }
 
-/** Leaks of each kind are noticed, and given back; what QPs hold stays. */
-static void scrubber_returns_leaks(void **state)
-{
-    (void)state;
-    const char *reason;
-    uint16_t ids[3];
-    struct eun_reorder *layer = layer_new(200, 2, 256, 16, 256 * US);
-    for (uint32_t qp = 0; qp < 4; qp++) {
-        assert_true(eun_reorder_open(layer, qp));
-        eun_reorder_arrive(layer, qp, 0, qp + 1, true, 0);
-        eun_reorder_arrive(layer, qp, 0, qp + 20, qp == 2, 0);
-    }
-    eun_reorder_arrive(layer, 1, 0, 0, false, 0);
-    const uint32_t in_use = eun_reorder_stats(layer)->blocks_in_use;
-    assert_int_equal(eun_reorder_scrub(layer), 0);
-    check_valid(layer);
-    /* A failure after blocks, and after metadata, were marked held and before anything led there.
-     */
-    assert_true(eun_block_pool_take_blocks(&eun_reorder_bank(layer, 0)->pool, 3, ids));
-    assert_false(eun_reorder_validate(layer, &reason));
-    assert_int_equal(eun_reorder_scrub(layer), 3);
-    check_valid(layer);
-    assert_int_not_equal(eun_block_pool_take_metadata(&eun_reorder_bank(layer, 1)->pool),
-                         EUN_BLOCK_NONE);
-    assert_false(eun_reorder_validate(layer, &reason));
-    assert_int_equal(eun_reorder_scrub(layer), EUN_BLOCK_POOL_METADATA);
-    check_valid(layer);
-    /* One after a resident entry was cleared and before what it led to went back. */
-    struct eun_reorder_front *front = (struct eun_reorder_front *)(void *)layer;
-    struct eun_reorder_view view;
-    eun_reorder_view(layer, 2, &view);
-    front->resident[2].metadata = EUN_BLOCK_NONE;
-    assert_false(eun_reorder_validate(layer, &reason));
-    const uint32_t lost = EUN_BLOCK_POOL_METADATA + view.bitmap_blocks + view.last_blocks;
-    assert_int_equal(eun_reorder_scrub(layer), lost);
-    check_valid(layer);
-    assert_int_equal(eun_reorder_stats(layer)->blocks_in_use, in_use - lost);
-    assert_int_equal(eun_reorder_stats(layer)->qps_active, 3);
-    assert_true(eun_reorder_holds(layer, 3, 0, 23));
-    /* Metadata of an earlier life of the QP. */
-    eun_hd_metadata(bank_of(&(struct world){.layer = layer}, 3), front->resident[3].metadata)
-        ->generation--;
-    assert_false(eun_reorder_validate(layer, &reason));
-    assert_true(eun_reorder_scrub(layer) > 0);
-    check_valid(layer);
-    assert_false(eun_reorder_has_gap(layer, 3));
-    eun_reorder_free(layer);
-}
-
 /** One million QPs, 5 % of them active at 64 PSNs: the published model's 6.8 MB, and what else. */
 static void a_million_qps_cost_what_the_model_says(void **state)
 {
@@ -717,7 +668,6 @@ int main(void)
         cmocka_unit_test(growth_does_not_eat_itself),
         cmocka_unit_test(new_metadata_comes_with_its_blocks),
         cmocka_unit_test(reopened_qp_starts_empty),
-        cmocka_unit_test(scrubber_returns_leaks),
         cmocka_unit_test(a_million_qps_cost_what_the_model_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
