@@ -136,6 +136,19 @@ void eun_reorder_forget(struct eun_reorder *layer, uint32_t qp)
     eun_hd_destroy(bank_of(layer, qp), id);
 }
 
+void eun_reorder_lose(struct eun_reorder *layer, uint32_t qp)
+{
+    struct eun_hd_metadata *m = metadata_of(layer, qp);
+    if (m == NULL)
+        return;
+    if (m->held == 0) {
+        bank_of(layer, qp)->idle--;
+        m->held = 1; /* It must not pass for an idle one of its owner, who may get another. */
+    }
+    layer->front.resident[qp].metadata = EUN_BLOCK_NONE;
+    layer->stats.qps_active--;
+}
+
 /**
  * Takes back the metadata of an idle QP of the bank, other than `except` (a metadata id or
  * EUN_BLOCK_NONE). False where there is none.

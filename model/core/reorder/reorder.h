@@ -145,6 +145,12 @@ bool eun_reorder_holds(const struct eun_reorder *layer, uint32_t qp, uint32_t ex
 void eun_reorder_forget(struct eun_reorder *layer, uint32_t qp);
 
 /**
+ * The metadata of `qp` is corrupt, so nobody can tell which blocks are its own: the QP is gap-free
+ * again, and what it held leaks until eun_reorder_scrub(). Until then eun_reorder_validate() fails.
+ */
+void eun_reorder_lose(struct eun_reorder *layer, uint32_t qp);
+
+/**
  * Gives back metadata that has been idle for the epoch: not before, and at most 1/32 of it later if
  * called at the times that it returns. Costs time for the active QPs, not for all. Returns the time
  * of the next call that can find any, INT64_MAX where no QP is idle.
