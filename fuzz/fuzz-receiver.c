@@ -35,6 +35,7 @@ struct qp {
     bool last[PLACES];
     uint32_t held_count;
     uint32_t lasts_held;
+    uint32_t refusals;      /**< for want of memory, since the prefix last moved */
     struct eun_data latest; /**< packet that came last */
 };
 
@@ -112,6 +113,7 @@ static uint32_t twin_advance(struct qp *qp, bool last)
         completed += is_last;
     }
     qp->completed += completed;
+    qp->refusals = 0;
     return completed;
 }
 
@@ -169,6 +171,7 @@ static void check_qp(const struct world *w, const struct qp *qp)
     if (w->transport->tolerates_reordering) {
         const uint32_t head = qp->origin + (uint32_t)head_of(qp, qp->expected);
         FUZZ_CHECK(head - rx->head <= rx->head_slack);
+        FUZZ_CHECK(!rx->later_valid || eun_msn_diff(rx->later_msn, rx->msn) > 0);
     }
 }
 
@@ -208,6 +211,20 @@ static void check_rejected(const struct qp *qp, const struct eun_receiver *befor
     FUZZ_CHECK(right.head != packet->head || right.msn != packet->msn);
 }
 
+/** A packet ahead of the prefix was not kept; the QP falls back at the refusal that is one too
+ * many. */
+static void note_refusal(const struct world *w, struct qp *qp, const struct eun_receiver *before,
+                         const struct eun_rx_verdict *v)
+{
+    const uint32_t limit = w->env.fallback_after > 0 ? w->env.fallback_after : 1u;
+    const bool falls_back = qp->rx.degraded && !before->degraded;
+    if (falls_back || v->feedback.reason == EUN_NACK_MEMORY)
+        qp->refusals++;
+    FUZZ_CHECK((qp->refusals >= limit) == qp->rx.degraded || before->degraded);
+    if (falls_back)
+        twin_forget(qp);
+}
+
 /** A packet of the QP comes in. */
 static void arrive(struct world *w, struct qp *qp, struct eun_data packet)
 {
@@ -242,8 +259,7 @@ static void arrive(struct world *w, struct qp *qp, struct eun_data packet)
         break;
     case EUN_RX_REFUSED:
         FUZZ_CHECK(ahead > 0 && !held);
-        if (qp->rx.degraded)
-            twin_forget(qp);
+        note_refusal(w, qp, &before, &v);
         break;
     default:
         FUZZ_CHECK(v.disposition == EUN_RX_INVALID && w->transport->tolerates_reordering);

@@ -3,9 +3,9 @@
  * The ordering layer with a few QPs on a small pool, against sets of PSNs: the naive twins of
  * test/core/reorder/reference-bitmap.h.
  *
- * Every outcome is what the twin says, or a refusal that lack of room explains; the bitmap holds
- * what the twin holds, in as many blocks; memory is taken from idle QPs only; blocks that leaked
- * are found again.
+ * Every outcome is what the twin says, or a refusal that lack of room explains where no idle QP has
+ * any to give; the bitmap holds what the twin holds, in as many blocks; memory is taken from idle
+ * QPs only; blocks that leaked are found again.
  *
  * Input: the configuration (read_config()), then operations (play()): a byte, of which bits 0 to 2
  * name the QP and the others modulo 16 the operation, and what that operation reads.
@@ -56,6 +56,16 @@ static bool has_room(const struct world *w, uint32_t qp, const struct reference_
         need->plane ? eun_reorder_bank_of((const void *)w->layer, qp)->last_blocks : 0;
     return metadata + need->blocks + plane <= pool->free_count && has_run(pool, metadata) &&
            has_run(pool, plane);
+}
+
+/** Has another QP of the same bank metadata that it does not need? */
+static bool others_are_idle(const struct world *w, uint32_t qp)
+{
+    bool idle = false;
+    for (uint32_t other = 0; other < QPS; other++)
+        idle |= other != qp && pool_of(w, other) == pool_of(w, qp) && w->qp[other].active &&
+                w->qp[other].held_count == 0;
+    return idle;
 }
 
 /** Twins whose metadata was taken back: only idle ones, as many as the layer counts. */
@@ -120,7 +130,7 @@ static void arrive(struct world *w, uint32_t qp, uint32_t distance, bool last)
     FUZZ_CHECK(w->stats->alloc_miss == misses + refused);
     if (refused) {
         FUZZ_CHECK(need.outcome.verdict == EUN_HD_HELD);
-        FUZZ_CHECK(!has_room(w, qp, &need));
+        FUZZ_CHECK(!has_room(w, qp, &need) && !others_are_idle(w, qp));
     } else {
         const struct reference_arrival right = reference_arrive(q, psn, last, true);
         FUZZ_CHECK(outcome.verdict == right.outcome.verdict);
@@ -137,11 +147,18 @@ static void arrive_in_order(struct world *w, uint32_t qp, uint32_t count, bool l
         arrive(w, qp, 0, last);
 }
 
-/** Every second PSN from `first` ahead on, `count` of them. */
-static void arrive_every_second(struct world *w, uint32_t qp, uint32_t first, uint32_t count)
+/**
+ * Each or every second PSN from `first` ahead on, up to 63 of them; the first and the last of them
+ * end a message, or every fourth does.
+ */
+static void arrive_run(struct world *w, uint32_t qp, uint32_t first, uint32_t shape)
 {
-    for (uint32_t i = 0; i < count; i++)
-        arrive(w, qp, first + 2u * i, i % 4u == 3);
+    const uint32_t count = shape % 64u;
+    const uint32_t step = 1u + shape / 64u % 2u;
+    for (uint32_t i = 0; i < count; i++) {
+        const bool last = shape / 128u ? i % 4u == 3 : i == 0 || i + 1u == count;
+        arrive(w, qp, first + step * i, last);
+    }
 }
 
 static void open_qp(struct world *w, uint32_t qp)
@@ -187,6 +204,7 @@ static void run_ahead(struct world *w, uint32_t qp)
 static void play_open(struct world *w, uint32_t qp, uint32_t operation)
 {
     const bool last = operation % 2u == 1;
+    uint32_t byte;
     switch (operation) {
     case 0:
     case 1:
@@ -208,7 +226,8 @@ static void play_open(struct world *w, uint32_t qp, uint32_t operation)
         arrive_in_order(w, qp, fuzz_byte(&w->in) % 64u, false);
         break;
     case 9:
-        arrive_every_second(w, qp, 1u + fuzz_byte(&w->in), fuzz_byte(&w->in) % 64u);
+        byte = fuzz_byte(&w->in);
+        arrive_run(w, qp, 1u + byte, fuzz_byte(&w->in));
         break;
     case 10:
         run_ahead(w, qp);

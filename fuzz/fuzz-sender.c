@@ -348,6 +348,7 @@ static void finish_life(struct world *w)
     const uint64_t end = end_of(w);
     uint32_t patience = 0;
     memset(came, 0, sizeof came);
+    check_sent(w);
     w->env.retry_limit = UINT32_MAX;
     while (w->una < end && end <= PSNS) {
         const uint64_t psn = send_one(w);

@@ -204,9 +204,32 @@ SENDER = {
     + send(9)
     + sack(4, 5)
     + send(9)
-    + sack(1, 2)
+    + sack(0, 1, 2)
     + send(9)
     + ack(7),
+    "gate-by-message-frees-two-lasts-at-once": host(GATE_SENDER | BY_MESSAGE | CAP_256)
+    + life()
+    + post(4)
+    + post(3)
+    + send(9)
+    + ack(1)
+    + sack(0, 1, 3, 4)
+    + send(9)
+    + ack(7),
+    "gate-by-message-counts-what-ack-takes": host(GATE_SENDER | BY_MESSAGE | CAP_256)
+    + life()
+    + post(6)
+    + send(9)
+    + sack(1, 2)
+    + ack(3)
+    + send(9)
+    + ack(2)
+    + send(9),
+    "sack-of-a-last-that-is-held": host(GATE_SENDER | CAP_256)
+    + life()
+    + post(4)
+    + send(9)
+    + sack(3),
     "cap-of-nothing": host(GATE_SENDER | CAP_0) + life() + shorts(5) + send(9) + ack(1) + send(9),
     "refused-for-memory": host(CAP_256)
     + life()
@@ -247,7 +270,16 @@ SENDER = {
     + send(9)
     + sack(0)
     + DEADLINE,
-    "timeouts-to-the-limit": host(retries=3) + life() + post(5) + (send(9) + DEADLINE) * 3 + life(),
+    "timeouts-to-the-limit": host(retries=3)
+    + life()
+    + post(5)
+    + (send(9) + sack(3, 4) + DEADLINE) * 3
+    + life()
+    + post(9),
+    "timeouts-with-progress-between": host(retries=2)
+    + life()
+    + post(9)
+    + (send(9) + DEADLINE + send(9) + ack(1)) * 4,
     "timeout-before-anything-could-leave": host(rto=1) + life() + post(5) + DEADLINE + send(9),
     "gbn-goes-back": host() + life(transport=USE_GBN) + post(9) + send(9) + nack(0, 2) + send(9),
     "gbn-behind-a-gate": host(GATE_SENDER) + life(transport=USE_GBN) + shorts(5) + send(9) + ack(1),
@@ -297,8 +329,12 @@ def advance(count, qp=0):
     return layer(8, count, qp=qp)
 
 
-def every_second(first, count, qp=0):
-    return layer(9, first - 1, count, qp=qp)
+EVERY_SECOND, MANY_LASTS = 64, 128
+
+
+def run(first, shape, qp=0):
+    """So many PSNs in a row, from `first` ahead on; the flags say more."""
+    return layer(9, first - 1, shape, qp=qp)
 
 
 def layer_sweep(microseconds):
@@ -319,12 +355,34 @@ REORDER = {
     + CHECK
     + advance(60)
     + CHECK,
+    "linear-part-is-used-up": pool() + layer_open() + hold(1) + run(16, 16) + advance(15) + CHECK,
+    "ring-block-of-old-and-new": pool()
+    + layer_open()
+    + hold(9)
+    + advance(5)
+    + hold(20, 30)
+    + advance(12)
+    + CHECK
+    + advance(9)
+    + CHECK,
     "out-of-block-ids": pool()
     + layer_open()
-    + (hold(250) + advance(7) + hold(255) + advance(9)) * 3
+    + hold(100)
+    + advance(20)
+    + hold(200)
+    + run(140, 30)
+    + advance(61)
+    + hold(250)
+    + CHECK
+    + advance(63)
     + CHECK,
     "last-plane": pool() + layer_open() + hold(3, 19, 40, 200, last=True) + advance(63) + CHECK,
-    "every-second": pool() + layer_open(AT_32_BITS) + every_second(1, 63) + CHECK + advance(63),
+    "last-at-the-far-end": pool() + layer_open() + run(1, 63) + advance(1) + CHECK,
+    "every-second": pool()
+    + layer_open(AT_32_BITS)
+    + run(1, EVERY_SECOND | 63)
+    + CHECK
+    + advance(63),
     "pool-exhausted": pool(blocks=50)
     + layer_open()
     + layer_open(qp=1)
@@ -339,6 +397,23 @@ REORDER = {
     + hold(1)
     + advance(1)
     + hold(20, qp=1)
+    + CHECK,
+    "idle-metadata-makes-room-to-grow": pool(blocks=56)
+    + layer_open()
+    + layer_open(qp=1)
+    + hold(1)
+    + hold(1, qp=1)
+    + advance(1, qp=1)
+    + hold(250)
+    + CHECK,
+    "own-metadata-is-not-taken": pool(blocks=56)
+    + layer_open()
+    + layer_open(qp=1)
+    + hold(1)
+    + advance(1)
+    + hold(1, qp=1)
+    + advance(1, qp=1)
+    + hold(250)
     + CHECK,
     "no-room-for-a-plane": pool(blocks=30)
     + layer_open()
@@ -355,19 +430,23 @@ REORDER = {
     + hold(1)
     + CHECK
     + hold(1, 2),
-    "lost-while-idle": pool(blocks=60)
+    "lost-while-idle": pool(blocks=90)
     + layer_open()
     + hold(1)
     + advance(1)
+    + layer_open(qp=1)
     + LOSE
-    + layer_sweep(99)
     + hold(1)
+    + hold(1, qp=1)
+    + advance(1, qp=1)
+    + layer_sweep(99)
+    + advance(1)
     + CHECK,
     "closed-and-opened": pool() + layer_open() + hold(9) + LAYER_CLOSE + layer_open() + advance(20),
     "runs-ahead": pool() + layer_open() + hold(1) + advance(1) + layer(10) + u32(-5) + hold(9, 3),
     "no-block": pool(blocks=0) + layer_open() + hold(1, 255) + advance(9),
     "cap-of-one": pool(cap=1) + layer_open() + hold(1, 255, 0),
-    "blocks-of-8": pool(1, cap=128) + layer_open() + every_second(1, 60) + advance(63) + CHECK,
+    "blocks-of-8": pool(1, cap=128) + layer_open() + run(1, MANY_LASTS | 60) + advance(63) + CHECK,
     "four-banks": pool(6, blocks=200)
     + b"".join(layer_open(qp=qp) + hold(30, 3, qp=qp) for qp in range(8))
     + CHECK,
