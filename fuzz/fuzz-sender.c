@@ -5,7 +5,8 @@
  * A naive twin notes, PSN by PSN, what was sent. Only PSNs that were posted leave, once each unless
  * a NACK or a timeout came since; gate, cap, window and allowance hold; una follows the answers and
  * never passes what was sent; messages complete once and in order; the payload in flight is counted
- * right. At the end an ideal receiver takes over: whatever was said before, everything completes.
+ * right; a refused packet that is awaited now goes without a timeout. At the end an ideal receiver
+ * takes over: whatever was said before, everything completes.
  *
  * Input: the configuration (read_config()), then operations (play()): a byte, modulo 16 the
  * operation, and what that operation reads.
@@ -43,6 +44,7 @@ struct world {
     uint32_t reported;   /**< completed */
     uint32_t sent[PSNS]; /**< 1 + recoveries when it was sent last; 0: never */
     bool sacked[PSNS];   /**< by some answer while outstanding */
+    bool refused[PSNS];  /**< and not sent again since, nor SACKed */
     uint32_t recoveries; /**< NACKs and timeouts */
     uint64_t una;
     uint64_t inflight;    /**< payload */
@@ -91,6 +93,12 @@ static uint32_t reach_of(const struct world *w)
 
 /* Checks between operations. */
 
+/** The receiver awaits una: if it refused it before, that one goes without a timeout. */
+static bool owes_una(const struct world *w)
+{
+    return w->una < PSNS && w->refused[w->una] && eun_sender_state(w->tx, &w->env) != EUN_TX_READY;
+}
+
 static void check_state(const struct world *w)
 {
     const char *reason = NULL;
@@ -98,6 +106,7 @@ static void check_state(const struct world *w)
     FUZZ_CHECK(w->tx->inflight == w->inflight);
     FUZZ_CHECK(eun_sender_retransmitted(w->tx) == w->retransmitted);
     FUZZ_CHECK((eun_sender_deadline(w->tx, &w->env) == INT64_MAX) == (w->outstanding == 0));
+    FUZZ_CHECK(!owes_una(w));
     if (!eun_sender_validate(w->tx, &reason))
         fuzz_fail(__FILE__, __LINE__, reason);
 }
@@ -220,6 +229,7 @@ static uint64_t send_one(struct world *w)
         w->outstanding++;
     }
     w->sent[psn] = 1u + w->recoveries;
+    w->refused[psn] = false;
     w->sent_since_timeout = true;
     return psn;
 }
@@ -232,29 +242,41 @@ static void send_burst(struct world *w, uint32_t count)
 
 /* Answers and time. */
 
-/** An answer moves una only as far as everything was sent. */
-static uint64_t una_after(const struct world *w, const struct eun_feedback *fb)
+/** Is the answer one that a receiver can have given? None has passed a PSN that never left. */
+static bool is_possible(const struct world *w, const struct eun_feedback *fb)
 {
     const int32_t moved = eun_psn_diff(fb->expected, w->origin + (uint32_t)w->una);
-    if (fb->kind == EUN_FEEDBACK_NONE || moved <= 0)
-        return w->una;
-    for (uint64_t psn = w->una; psn < w->una + (uint64_t)moved; psn++)
-        if (psn >= PSNS || !w->sent[psn])
-            return w->una;
-    return w->una + (uint64_t)moved;
+    if (fb->kind == EUN_FEEDBACK_NONE)
+        return false;
+    for (int32_t i = 0; i < moved; i++)
+        if (w->una + (uint64_t)i >= PSNS || !w->sent[w->una + (uint64_t)i])
+            return false;
+    return true;
+}
+
+/** Brings the twin up to date with a possible answer. */
+static void take_in(struct world *w, const struct eun_feedback *fb)
+{
+    const uint64_t psn = fb->psn - w->origin;
+    while (eun_psn_before(w->origin + (uint32_t)w->una, fb->expected)) {
+        w->inflight -= payload_of(w, w->una++);
+        w->outstanding--;
+        w->timeouts = 0;
+    }
+    if (psn < w->una || psn >= PSNS || !w->sent[psn])
+        return;
+    if (fb->kind == EUN_FEEDBACK_SACK)
+        w->sacked[psn] = true;
+    else if (fb->kind == EUN_FEEDBACK_NACK && w->transport->tolerates_reordering)
+        w->refused[psn] = fb->reason >= EUN_NACK_CAP && fb->reason <= EUN_NACK_STAGING;
+    if (w->sacked[psn])
+        w->refused[psn] = false;
 }
 
 static void answer(struct world *w, struct eun_feedback fb)
 {
-    const uint64_t una = una_after(w, &fb);
-    const uint64_t psn = fb.psn - w->origin;
-    for (; w->una < una; w->una++) {
-        w->inflight -= payload_of(w, w->una);
-        w->outstanding--;
-        w->timeouts = 0;
-    }
-    if (fb.kind == EUN_FEEDBACK_SACK && psn >= una && psn < PSNS && w->sent[psn])
-        w->sacked[psn] = true;
+    if (is_possible(w, &fb))
+        take_in(w, &fb);
     w->recoveries += fb.kind == EUN_FEEDBACK_NACK;
     eun_sender_feedback(w->tx, &w->env, &fb, w->now);
 }
@@ -331,6 +353,7 @@ static void start_life(struct world *w)
     w->sent_since_timeout = false;
     memset(w->sent, 0, sizeof w->sent);
     memset(w->sacked, 0, sizeof w->sacked);
+    memset(w->refused, 0, sizeof w->refused);
     if (w->tx)
         eun_sender_reset(w->tx, w->transport, w->origin);
     else
