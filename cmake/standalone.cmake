@@ -75,6 +75,31 @@ set_source_files_properties(
   test/core/reorder/reorder-crash-test.c PROPERTIES COMPILE_OPTIONS
   "-O1;-fno-sanitize=all;-fsanitize=thread")
 
+# Fuzz targets of the core: run on their stored corpus, or, with EUNOMIA_FUZZ, real fuzzers.
+option(EUNOMIA_FUZZ "Build fuzz-receiver and so on with libFuzzer, which takes clang" OFF)
+set(fuzz_options -g -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
+if(EUNOMIA_FUZZ)
+  if(NOT CMAKE_C_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "EUNOMIA_FUZZ takes clang: -DCMAKE_C_COMPILER=clang")
+  endif()
+  target_compile_options(eunomia-core PRIVATE ${fuzz_options})
+endif()
+foreach(target receiver sender reorder)
+  if(EUNOMIA_FUZZ)
+    set(name fuzz-${target})
+    add_executable(${name} fuzz/fuzz-${target}.c)
+    target_compile_options(${name} PRIVATE ${fuzz_options})
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
+  else()
+    set(name replay-${target})
+    add_executable(${name} fuzz/fuzz-${target}.c fuzz/replay.c)
+    add_test(NAME fuzz/${target}
+             COMMAND ${name} ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/corpus/${target})
+  endif()
+  target_include_directories(${name} PRIVATE ${core_rooms} test/core)
+  target_link_libraries(${name} eunomia-core PkgConfig::cmocka)
+endforeach()
+
 # The module's suites, one ctest entry each.
 add_executable(eunomia-test-runner test/test-runner.cc ${module_tests})
 target_include_directories(eunomia-test-runner PRIVATE test/helper)

@@ -96,7 +96,7 @@ def test_help_needs_nothing_and_lists_what_exists(house):
         run = house(*arguments)
         assert run.returncode == 0 and run.stderr == ""
         assert run.stdout.startswith("Eunomia for ns-3")
-        for command in ("run", "test", "build", "sim", "plot", "bench", "memory"):
+        for command in ("run", "test", "build", "sim", "plot", "bench", "memory", "fuzz"):
             assert f"\n  {command} " in run.stdout
     assert house.calls() == []
 
@@ -349,6 +349,68 @@ def test_bench_says_which_simulation_failed(house):
     run = house("bench", FAIL="spray+eunomia=2")
     assert run.returncode == 1
     assert run.stderr.endswith("eunomia: bench: the simulation of spray+eunomia failed\n")
+
+
+# A fuzzer that leaves what libFuzzer does; the one of $FOUND finds something.
+FUZZER = '''
+for a in "$@"; do case $a in -artifact_prefix=*) prefix=${a#*=} ;; esac; done
+[ "$(basename "$0")" != "fuzz-$FOUND" ] || { : >"${prefix}crash-1"; exit 77; }
+'''
+
+
+@pytest.fixture
+def fuzz_house(house):
+    (house.root / "build-fuzz").mkdir()
+    for target in ("receiver", "sender", "reorder"):
+        house.stand_in(f"fuzz-{target}", FUZZER)
+        os.symlink(house.folder / f"fuzz-{target}", house.root / "build-fuzz" / f"fuzz-{target}")
+    return house
+
+
+def test_fuzz_runs_every_target_for_that_long(fuzz_house):
+    root = fuzz_house.root
+    for arguments, seconds in ((["5"], 5), ([], 60)):
+        before = len(fuzz_house.calls())
+        run = fuzz_house("fuzz", *arguments)
+        assert (run.returncode, run.stdout) == (0, "")
+        said = f"eunomia: fuzz: nothing found; new inputs are in {root}/results/fuzz\n"
+        assert run.stderr.endswith(said)
+        calls = fuzz_house.calls()[before:]
+        configure = named(calls, "cmake")[0]
+        assert f"-B {root}/build-fuzz " in configure and "-DEUNOMIA_FUZZ=ON" in configure
+        assert "-DCMAKE_C_COMPILER=clang" in configure
+        for target in ("receiver", "sender", "reorder"):
+            (call,) = named(calls, f"fuzz-{target}")
+            found = f"{root}/results/fuzz/{target}"
+            assert f"-max_total_time={seconds} " in call and f"-artifact_prefix={found}/ " in call
+            assert call.endswith(f" {found}/corpus {root}/fuzz/corpus/{target}")
+
+
+def test_fuzz_says_where_its_finding_is(fuzz_house):
+    run = fuzz_house("fuzz", "1", FOUND="sender")
+    found = fuzz_house.root / "results" / "fuzz" / "sender"
+    assert (run.returncode, run.stdout) == (1, "")
+    assert f"eunomia: fuzz-sender found something; {found}/log ends with what" in run.stderr
+    assert "nothing found" not in run.stderr and (found / "crash-1").exists()
+    assert len(named(fuzz_house.calls(), "fuzz-reorder")) == 1  # the others had their time
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "1.5", "long"])
+def test_fuzz_wants_a_number(house, seconds):
+    run = house("fuzz", seconds)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr == f"eunomia: fuzz: '{seconds}' is no number of seconds\n"
+    assert house.calls() == []
+
+
+@pytest.mark.skipif(not on_debian_12(), reason="packages are installed on Debian 12 only")
+def test_only_fuzz_installs_clang(fuzz_house):
+    lacks_clang = INSTALLED.replace("do echo", "do case $p in *clang*) continue ;; esac; echo")
+    fuzz_house.stand_in("dpkg-query", lacks_clang)
+    assert fuzz_house("build").returncode == 0
+    assert named(fuzz_house.calls(), "apt-get") == []
+    assert fuzz_house("fuzz", "1").returncode == 0
+    assert named(fuzz_house.calls(), "apt-get")[-1].endswith(" clang libclang-rt-dev")
 
 
 @pytest.mark.skipif(shutil.which("shellcheck") is None, reason="no shellcheck")

@@ -23,6 +23,12 @@ void eun_receiver_acknowledge(struct eun_receiver *rx, uint32_t ack_every,
                               const struct eun_data *packet, struct eun_rx_verdict *out);
 
 /**
+ * From here on `rx`, to which packets came ahead of the prefix, holds none and works as go-back-N:
+ * until the cumulative point has passed the farthest of them.
+ */
+void eun_receiver_degrade(struct eun_receiver *rx, struct eun_receiver_env *env);
+
+/**
  * Go-back-N: takes `packet` only where it is the expected one. NACKs carry `reason` and are sent
  * once for an expected PSN, again after the interval (4 us in conweave-ns3).
  */

@@ -35,6 +35,16 @@ void eun_receiver_acknowledge(struct eun_receiver *rx, uint32_t ack_every,
         eun_receiver_answer(rx, EUN_FEEDBACK_ACK, EUN_NACK_SEQUENCE, packet->psn, out);
 }
 
+/** The NACK of go-back-N, and when it may be repeated. */
+static void nack_gap(struct eun_receiver *rx, const struct eun_receiver_env *env, uint32_t psn,
+                     enum eun_nack_reason reason, int64_t now, struct eun_rx_verdict *out)
+{
+    rx->nack_valid = true;
+    rx->nacked = rx->expected;
+    rx->nack_again_ps = now + env->nack_interval_ps;
+    eun_receiver_answer(rx, EUN_FEEDBACK_NACK, reason, psn, out);
+}
+
 /** Ahead of a go-back-N receiver: discarded, and the gap is reported with a limit on the pace. */
 static void discard(struct eun_receiver *rx, const struct eun_receiver_env *env, uint32_t psn,
                     enum eun_nack_reason reason, int64_t now, struct eun_rx_verdict *out)
@@ -42,12 +52,8 @@ static void discard(struct eun_receiver *rx, const struct eun_receiver_env *env,
     out->disposition = EUN_RX_REFUSED;
     out->out_of_order = true;
     out->span = psn - rx->expected;
-    if (rx->nack_valid && rx->nacked == rx->expected && now < rx->nack_again_ps)
-        return;
-    rx->nack_valid = true;
-    rx->nacked = rx->expected;
-    rx->nack_again_ps = now + env->nack_interval_ps;
-    eun_receiver_answer(rx, EUN_FEEDBACK_NACK, reason, psn, out);
+    if (!rx->nack_valid || rx->nacked != rx->expected || now >= rx->nack_again_ps)
+        nack_gap(rx, env, psn, reason, now, out);
 }
 
 void eun_receiver_go_back_n(struct eun_receiver *rx, const struct eun_receiver_env *env,
@@ -74,4 +80,27 @@ void eun_receiver_go_back_n(struct eun_receiver *rx, const struct eun_receiver_e
         rx->head_slack = 0;
     }
     eun_receiver_acknowledge(rx, ack_every, packet, out);
+}
+
+void eun_receiver_degrade(struct eun_receiver *rx, struct eun_receiver_env *env)
+{
+    eun_reorder_forget(env->reorder, rx->qp);
+    eun_gate_unstage(env, rx, rx->staged);
+    env->fallbacks++;
+    rx->degraded = true;
+    rx->normal_at = rx->farthest + 1u;
+    rx->later_valid = false;
+}
+
+struct eun_feedback eun_receiver_recover(struct eun_receiver *rx, struct eun_receiver_env *env,
+                                         int64_t now)
+{
+    struct eun_rx_verdict out = {0};
+    if (env->reorder)
+        eun_reorder_lose(env->reorder, rx->qp);
+    if (rx->ahead && !rx->degraded) {
+        eun_receiver_degrade(rx, env);
+        nack_gap(rx, env, rx->farthest, EUN_NACK_DEGRADED, now, &out);
+    }
+    return out.feedback;
 }

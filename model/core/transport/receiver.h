@@ -76,6 +76,14 @@ struct eun_transport;
  */
 void eun_receiver_init(struct eun_receiver *rx, uint32_t qp, uint32_t first_psn);
 
+/**
+ * The ordering memory of `rx` was found to be corrupt: forgets all that lies ahead of the
+ * cumulative point, its blocks leak until eun_reorder_scrub(), and works as go-back-N until that
+ * has come again. Result: the NACK to send at `now`; kind NONE where nothing can have been held.
+ */
+struct eun_feedback eun_receiver_recover(struct eun_receiver *rx, struct eun_receiver_env *env,
+                                         int64_t now);
+
 /** Gives back staging and ordering memory. The caller forgets `rx` afterwards. */
 void eun_receiver_close(struct eun_receiver *rx, struct eun_receiver_env *env);
 

@@ -6,10 +6,11 @@
  * receiver had to refuse is sent again once the cumulative point has moved past where it stood
  * then; everything else that is lost, after a timeout. Either lowers what the QP may have
  * outstanding (allowance.h), or an overloaded receiver would be sent everything many times. When
- * memory is refused over and over the QP is degraded: the receiver forgets what it holds and works
- * as go-back-N until the cumulative point has passed every packet that had come when it degraded.
- * By then all that was forgotten has come again, so a SACK from before can no longer mislead the
- * sender; and as each go-back delivers at least the packet it starts with, that point is reached.
+ * memory is refused over and over, or lost (eun_receiver_recover()), the QP is degraded: the
+ * receiver forgets what it holds and works as go-back-N until the cumulative point has passed every
+ * packet that had come when it degraded. By then all that was forgotten has come again, so a SACK
+ * from before can no longer mislead the sender; and as each go-back delivers at least the packet it
+ * starts with, that point is reached.
  */
 #include "transport.h"
 
@@ -101,12 +102,7 @@ static void refuse(struct eun_receiver *rx, const struct eun_data *packet,
 static void degrade(struct eun_receiver *rx, struct eun_receiver_env *env,
                     const struct eun_data *packet, int64_t now, struct eun_rx_verdict *out)
 {
-    eun_reorder_forget(env->reorder, rx->qp);
-    eun_gate_unstage(env, rx, rx->staged);
-    env->fallbacks++;
-    rx->degraded = true;
-    rx->normal_at = rx->farthest + 1u;
-    rx->later_valid = false;
+    eun_receiver_degrade(rx, env);
     eun_receiver_go_back_n(rx, env, packet, EUN_NACK_DEGRADED, 1, now, out);
 }
 

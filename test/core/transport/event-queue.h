@@ -13,6 +13,7 @@ struct event {
     uint64_t order; /**< set by event_push() */
     enum event_kind kind;
     uint32_t qp;
+    uint32_t generation; /**< life of the QP */
     union {
         struct eun_data data;
         struct eun_feedback feedback;

@@ -1,100 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /**
  * The real sender, receiver and ordering layer over a virtual clock and a link that loses,
- * duplicates, reorders and delays data and feedback. A naive model of both ends, which counts
- * arrivals PSN by PSN, watches every step. EUNOMIA_DEEP=1 makes a million runs.
+ * duplicates, reorders and delays data and feedback; ordering memory goes bad, and the receiving
+ * NIC restarts. A naive model of both ends, which counts arrivals PSN by PSN, watches every step:
+ * every message completes once and in order, or its QP is reported failed. EUNOMIA_DEEP=1 makes a
+ * million runs.
  */
-#include "event-queue.h"
-
-#include "core/transport/receiver-internal.h"
-
-#include <string.h>
-
-#define QPS_MAX 3u
-#define MESSAGES_MAX 8u
-#define PSNS_MAX 1024u
-#define STEPS_MAX 3000000u
-
-/** What the run draws once. */
-struct channel {
-    uint32_t loss;       /**< percent */
-    uint32_t nack_loss;  /**< percent, of SACK and NACK in addition */
-    uint32_t duplicates; /**< percent */
-    uint32_t forged;     /**< percent of arrivals that a forged packet precedes */
-    int64_t delay;
-    int64_t jitter;      /**< added delay, uniform; more than `gap` reorders */
-    int64_t gap;         /**< between sends of a QP */
-    int64_t pause_from;  /**< nobody sends from here ... */
-    int64_t pause_until; /**< ... to here */
-};
-
-struct naive_message {
-    uint32_t head; /**< counted from the first PSN */
-    uint32_t packets;
-    uint32_t bytes;
-};
-
-/** One QP: the objects under test and the naive model of both ends; PSNs from 0. */
-struct qp {
-    struct eun_sender *tx;
-    struct eun_receiver rx;
-    uint32_t origin;
-    uint32_t messages;
-    uint32_t posted;
-    struct naive_message message[MESSAGES_MAX];
-    uint32_t psns;
-    uint32_t sent[PSNS_MAX]; /**< 1 + recoveries when it was sent last; 0: never */
-    uint32_t retransmitted;
-    uint32_t limited;    /**< packets that left under an allowance */
-    uint32_t recoveries; /**< timeouts and NACKs that the sender saw */
-    uint32_t tx_completed;
-    bool arrived[PSNS_MAX]; /**< at least once */
-    bool kept[PSNS_MAX];    /**< the receiver has it */
-    uint32_t expected;
-    uint32_t rx_completed;
-    bool send_pending;
-    int64_t next_send;
-    int64_t timer; /**< INT64_MAX: none pending */
-};
-
-struct run {
-    struct test_random r;
-    uint64_t seed;
-    const struct eun_transport *transport;
-    struct channel channel;
-    struct eun_sender_env tx_env;
-    struct eun_receiver_env rx_env;
-    uint32_t qps;
-    struct qp qp[QPS_MAX];
-    int64_t now;
-    int64_t bound;
-    uint64_t steps;
-    struct event_queue events;
-};
-
-#define CHECK(run, condition)                                                                      \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            fail_msg("run seed %#llx, step %llu: %s", (unsigned long long)(run)->seed,             \
-                     (unsigned long long)(run)->steps, #condition);                                \
-    } while (0)
-
-/** Puts a packet or an answer on the link: lost, once, or twice. */
-static void transmit(struct run *run, struct event event, uint32_t extra_loss)
-{
-    const struct channel *c = &run->channel;
-    uint32_t copies = test_chance(&run->r, c->duplicates) ? 2 : 1;
-    while (copies-- > 0) {
-        if (test_chance(&run->r, c->loss) || test_chance(&run->r, extra_loss))
-            continue;
-        event.at = run->now + c->delay;
-        if (c->jitter > 0)
-            event.at += (int64_t)(test_random_next(&run->r) % (uint64_t)c->jitter);
-        event_push(&run->events, event);
-    }
-}
+#include "lossy-link.h"
 
 /* The sending end. */
+
+/** The application's name for a message, another one in every life of the QP. */
+static uint64_t cookie_of(const struct qp *qp, uint32_t message)
+{
+    return (uint64_t)qp->generation << 32 | message;
+}
 
 static uint32_t message_of(const struct qp *qp, uint32_t psn)
 {
@@ -166,7 +86,7 @@ static void check_packet(const struct run *run, struct qp *qp, const struct eun_
     CHECK(run, index < qp->posted);
     CHECK(run, psn >= eun_sender_una(qp->tx) - qp->origin);
     CHECK(run, data->head - qp->origin == qp->message[index].head);
-    CHECK(run, data->msn == index && packet->cookie == index + 100u);
+    CHECK(run, data->msn == index && packet->cookie == cookie_of(qp, index));
     CHECK(run, data->last == is_last(qp, psn));
     CHECK(run, data->payload == naive_payload(run, qp, psn));
     CHECK(run, packet->first == (psn == qp->message[index].head));
@@ -195,12 +115,12 @@ static void consider(struct run *run, uint32_t index)
         int64_t at = qp->next_send > run->now ? qp->next_send : run->now;
         if (at >= run->channel.pause_from && at < run->channel.pause_until)
             at = run->channel.pause_until;
-        event_push(&run->events, (struct event){.at = at, .kind = EVENT_SEND, .qp = index});
+        schedule(run, (struct event){.at = at, .kind = EVENT_SEND, .qp = index});
     }
     const int64_t deadline = eun_sender_deadline(qp->tx, &run->tx_env);
-    if (qp->timer == INT64_MAX && deadline != INT64_MAX) {
+    if (qp->timer == NEVER && deadline != NEVER) {
         qp->timer = deadline;
-        event_push(&run->events, (struct event){.at = deadline, .kind = EVENT_TIMER, .qp = index});
+        schedule(run, (struct event){.at = deadline, .kind = EVENT_TIMER, .qp = index});
     }
 }
 
@@ -269,7 +189,7 @@ static void on_feedback(struct run *run, uint32_t index, struct eun_feedback fb)
     CHECK(run, !eun_psn_before(qp->origin + qp->expected, now_una));
     struct eun_message done;
     while (eun_sender_completed(qp->tx, &done)) {
-        CHECK(run, done.cookie == qp->tx_completed + 100u);
+        CHECK(run, done.cookie == cookie_of(qp, qp->tx_completed));
         CHECK(run, done.last_sent && done.wait_ps >= 0);
         CHECK(run, (done.held_since_ps >= 0) || done.wait_ps == 0);
         CHECK(run, run->tx_env.gate == EUN_GATE_SENDER || done.held_since_ps == -1);
@@ -376,6 +296,16 @@ static void check_verdict(const struct run *run, struct qp *qp, uint32_t psn,
     }
 }
 
+static void send_answer(struct run *run, uint32_t index, struct eun_feedback fb)
+{
+    if (fb.kind == EUN_FEEDBACK_NONE)
+        return;
+    fb.expected = eun_psn_to_wire(fb.expected);
+    fb.psn = eun_psn_to_wire(fb.psn);
+    transmit(run, (struct event){.kind = EVENT_FEEDBACK, .qp = index, .u.feedback = fb},
+             fb.kind == EUN_FEEDBACK_ACK ? 0 : run->channel.nack_loss);
+}
+
 static void on_data(struct run *run, uint32_t index, struct eun_data data)
 {
     struct qp *qp = &run->qp[index];
@@ -390,12 +320,86 @@ static void on_data(struct run *run, uint32_t index, struct eun_data data)
     check_verdict(run, qp, psn, &v);
     CHECK(run, !run->rx_env.stage_last || run->rx_env.staged <= run->rx_env.staging_limit);
     CHECK(run, run->rx_env.stage_last || run->rx_env.staged == 0);
-    if (v.feedback.kind == EUN_FEEDBACK_NONE)
+    send_answer(run, index, v.feedback);
+}
+
+/* What goes wrong with the receiving NIC. */
+
+/** The ordering memory of a QP turns out to be corrupt: it knows its cumulative point, no more. */
+static void corrupt(struct run *run, uint32_t index)
+{
+    struct qp *qp = &run->qp[index];
+    struct eun_reorder_view view;
+    eun_reorder_view(run->rx_env.reorder, index, &view);
+    if (!view.active)
         return;
-    v.feedback.expected = eun_psn_to_wire(v.feedback.expected);
-    v.feedback.psn = eun_psn_to_wire(v.feedback.psn);
-    transmit(run, (struct event){.kind = EVENT_FEEDBACK, .qp = index, .u.feedback = v.feedback},
-             v.feedback.kind == EUN_FEEDBACK_ACK ? 0 : run->channel.nack_loss);
+    run->leaked += EUN_BLOCK_POOL_METADATA + view.bitmap_blocks + view.last_blocks;
+    const struct eun_feedback fb = eun_receiver_recover(&qp->rx, &run->rx_env, run->now);
+    CHECK(run, qp->rx.expected == qp->origin + qp->expected && qp->rx.staged == 0);
+    CHECK(run, !eun_reorder_has_gap(run->rx_env.reorder, index));
+    CHECK(run, view.held == 0 || fb.kind == EUN_FEEDBACK_NACK);
+    if (fb.kind == EUN_FEEDBACK_NONE)
+        return;
+    CHECK(run, fb.reason == EUN_NACK_DEGRADED && fb.expected == qp->rx.expected);
+    memset(&qp->kept[qp->expected], 0, sizeof qp->kept - qp->expected);
+    run->coverage->corrupted += view.held > 0;
+    send_answer(run, index, fb);
+}
+
+/** The scrubber finds what leaked, all of it and nothing else. */
+static void scrub(struct run *run)
+{
+    const char *reason = NULL;
+    CHECK(run, eun_reorder_scrub(run->rx_env.reorder) == run->leaked);
+    run->coverage->scrubbed += run->leaked;
+    run->leaked = 0;
+    if (!eun_reorder_validate(run->rx_env.reorder, &reason))
+        fail_msg("run seed %#llx: %s", (unsigned long long)run->seed, reason);
+}
+
+static void note_layer(struct run *run)
+{
+    const struct eun_reorder_stats *stats = eun_reorder_stats(run->rx_env.reorder);
+    run->coverage->cap_hits += stats->cap_hit;
+    run->coverage->misses += stats->alloc_miss;
+}
+
+static void note_life(struct run *run, const struct qp *qp)
+{
+    run->coverage->retransmitted += qp->retransmitted;
+    run->coverage->limited += qp->limited;
+    run->coverage->reborn += run->restarts > 0 ? qp->tx_completed : 0;
+}
+
+static void start_life(struct run *run, uint32_t index);
+
+/** The receiving NIC starts anew: its QPs fail, and what is under way must not reach the next. */
+static void restart(struct run *run)
+{
+    for (uint32_t i = 0; i < run->qps; i++)
+        eun_receiver_close(&run->qp[i].rx, &run->rx_env);
+    CHECK(run, run->rx_env.staged == 0);
+    scrub(run);
+    CHECK(run, eun_reorder_stats(run->rx_env.reorder)->blocks_in_use == 0);
+    note_layer(run);
+    eun_reorder_free(run->rx_env.reorder);
+    run->rx_env.reorder = eun_reorder_new(&run->layer_config);
+    assert_non_null(run->rx_env.reorder);
+    for (uint32_t i = 0; i < run->qps; i++) {
+        note_life(run, &run->qp[i]);
+        run->coverage->failed += run->qp[i].posted - run->qp[i].tx_completed;
+    }
+    run->restarts++;
+    for (uint32_t i = 0; i < run->qps; i++)
+        start_life(run, i);
+}
+
+static void maybe_fail(struct run *run)
+{
+    if (test_below(&run->r, 1000) < run->channel.corrupted)
+        corrupt(run, test_below(&run->r, run->qps));
+    if (test_below(&run->r, 1000) < run->channel.scrubbed)
+        scrub(run);
 }
 
 /* A run. */
@@ -405,6 +409,7 @@ static void draw_channel(struct run *run)
     static const uint32_t losses[] = {0, 0, 1, 5, 20, 30};
     static const uint32_t nack_losses[] = {0, 0, 0, 50, 95};
     static const uint32_t duplicates[] = {0, 0, 2, 30};
+    static const uint32_t corrupted[] = {0, 0, 0, 5, 50};
     struct test_random *r = &run->r;
     struct channel *c = &run->channel;
     c->loss = losses[test_below(r, 6)];
@@ -421,6 +426,13 @@ static void draw_channel(struct run *run)
         c->pause_from = test_between(r, 0, 30) * US;
         c->pause_until = c->pause_from + test_between(r, 1, 5) * run->tx_env.rto_ps;
     }
+    c->corrupted = corrupted[test_below(r, 5)];
+    c->scrubbed = c->corrupted > 0 ? test_between(r, 0, 5) : 0;
+    int64_t at = test_chance(r, 15) ? 0 : NEVER;
+    for (uint32_t i = 0; i < RESTARTS_MAX; i++) {
+        at += at == NEVER ? 0 : test_between(r, 1, 100) * US;
+        c->restart_at[i] = at;
+    }
 }
 
 static void draw_settings(struct run *run)
@@ -436,12 +448,12 @@ static void draw_settings(struct run *run)
     run->tx_env.retry_limit = 100000;
     run->tx_env.gate = (enum eun_gate)test_below(r, 3);
     run->tx_env.gate_scope_message = test_chance(r, 50);
-    const struct eun_reorder_config config = {.blocks = blocks[test_below(r, 7)],
-                                              .banks = 1,
-                                              .cap_psns = cap,
-                                              .block_bits = block_bits,
-                                              .idle_epoch_ps = test_between(r, 0, 50) * US};
-    run->rx_env.reorder = eun_reorder_new(&config);
+    run->layer_config = (struct eun_reorder_config){.blocks = blocks[test_below(r, 7)],
+                                                    .banks = 1,
+                                                    .cap_psns = cap,
+                                                    .block_bits = block_bits,
+                                                    .idle_epoch_ps = test_between(r, 0, 50) * US};
+    run->rx_env.reorder = eun_reorder_new(&run->layer_config);
     assert_non_null(run->rx_env.reorder);
     run->rx_env.nack_interval_ps = test_between(r, 0, 8) * US;
     run->rx_env.ack_every = test_chance(r, 50) ? 1 : test_between(r, 2, 20);
@@ -464,37 +476,45 @@ static void draw_messages(struct run *run, struct qp *qp)
     }
 }
 
+/** A QP begins, on both ends, with messages of its own. */
+static void start_life(struct run *run, uint32_t index)
+{
+    struct qp *qp = &run->qp[index];
+    struct eun_sender *tx = qp->tx;
+    const uint32_t generation = qp->generation + 1u;
+    *qp = (struct qp){.tx = tx, .generation = generation, .timer = NEVER};
+    qp->origin = test_first_psn(&run->r);
+    draw_messages(run, qp);
+    if (tx)
+        eun_sender_reset(tx, run->transport, qp->origin);
+    else
+        qp->tx = eun_sender_new(run->transport, qp->origin);
+    assert_non_null(qp->tx);
+    eun_receiver_init(&qp->rx, index, qp->origin);
+    assert_true(eun_reorder_open(run->rx_env.reorder, index));
+    int64_t at = run->now;
+    for (uint32_t m = 0; m < qp->messages; m++) {
+        at += test_chance(&run->r, 50) ? 0 : test_below(&run->r, 40) * US;
+        schedule(run, (struct event){.at = at, .kind = EVENT_POST, .qp = index});
+    }
+    run->bound += (qp->psns * INT64_C(20) + 200) *
+                  (run->tx_env.rto_ps + 2 * run->channel.delay + 2 * run->channel.jitter);
+}
+
 static void start(struct run *run)
 {
     draw_channel(run);
     draw_settings(run);
-    uint32_t psns = 0;
     run->qps = test_between(&run->r, 1, QPS_MAX);
-    for (uint32_t i = 0; i < run->qps; i++) {
-        struct qp *qp = &run->qp[i];
-        qp->origin = test_first_psn(&run->r);
-        qp->timer = INT64_MAX;
-        draw_messages(run, qp);
-        psns += qp->psns;
-        qp->tx = eun_sender_new(run->transport, qp->origin);
-        assert_non_null(qp->tx);
-        eun_receiver_init(&qp->rx, i, qp->origin);
-        assert_true(eun_reorder_open(run->rx_env.reorder, i));
-        int64_t at = 0;
-        for (uint32_t m = 0; m < qp->messages; m++) {
-            at += test_chance(&run->r, 50) ? 0 : test_below(&run->r, 40) * US;
-            event_push(&run->events, (struct event){.at = at, .kind = EVENT_POST, .qp = i});
-        }
-    }
-    run->bound = (psns * INT64_C(20) + 200) *
-                 (run->tx_env.rto_ps + 2 * run->channel.delay + 2 * run->channel.jitter);
+    for (uint32_t i = 0; i < run->qps; i++)
+        start_life(run, i);
 }
 
 static void on_post(struct run *run, uint32_t index)
 {
     struct qp *qp = &run->qp[index];
     const uint32_t i = qp->posted++;
-    CHECK(run, eun_sender_post(qp->tx, &run->tx_env, qp->message[i].bytes, i + 100u));
+    CHECK(run, eun_sender_post(qp->tx, &run->tx_env, qp->message[i].bytes, cookie_of(qp, i)));
     if (test_chance(&run->r, 50))
         eun_sender_stamp(qp->tx, run->now);
 }
@@ -527,43 +547,55 @@ static bool is_quiet(const struct run *run)
 {
     const struct channel *c = &run->channel;
     return c->loss == 0 && c->nack_loss == 0 && c->duplicates == 0 && c->jitter == 0 &&
-           c->pause_until == 0 &&
+           c->pause_until == 0 && c->corrupted == 0 &&
            !(run->transport->tolerates_reordering && run->tx_env.gate == EUN_GATE_SENDER);
 }
 
 static void finish(struct run *run)
 {
-    const char *reason = NULL;
     for (uint32_t i = 0; i < run->qps; i++) {
         struct qp *qp = &run->qp[i];
+        CHECK(run, qp->posted == qp->messages);
         CHECK(run, qp->rx_completed == qp->messages);
         CHECK(run, qp->tx_completed == qp->messages);
-        CHECK(run, eun_sender_deadline(qp->tx, &run->tx_env) == INT64_MAX);
+        CHECK(run, eun_sender_deadline(qp->tx, &run->tx_env) == NEVER);
         CHECK(run, eun_sender_state(qp->tx, &run->tx_env) == EUN_TX_IDLE);
         CHECK(run, !is_quiet(run) || qp->retransmitted == 0);
         CHECK(run, qp->rx.staged == 0);
+        note_life(run, qp);
     }
     CHECK(run, run->rx_env.staged == 0);
-    if (!eun_reorder_validate(run->rx_env.reorder, &reason))
-        fail_msg("run seed %#llx: %s", (unsigned long long)run->seed, reason);
+    scrub(run);
     for (uint32_t i = 0; i < run->qps; i++) {
         eun_receiver_close(&run->qp[i].rx, &run->rx_env);
         eun_sender_free(run->qp[i].tx);
     }
     CHECK(run, eun_reorder_stats(run->rx_env.reorder)->blocks_in_use == 0);
+    note_layer(run);
     eun_reorder_free(run->rx_env.reorder);
     free(run->events.heap);
 }
 
-/** What all runs together must have met, or the harness tests less than it says. */
-struct coverage {
-    uint64_t steps;
-    uint64_t retransmitted;
-    uint64_t limited;
-    uint64_t fallbacks;
-    uint64_t cap_hits;
-    uint64_t misses;
-};
+static void take_step(struct run *run)
+{
+    const struct event event = event_pop(&run->events);
+    run->now = event.at;
+    run->steps++;
+    CHECK(run, run->now <= run->bound);
+    CHECK(run, run->steps <= STEPS_MAX);
+    if (run->restarts < RESTARTS_MAX && run->now >= run->channel.restart_at[run->restarts])
+        restart(run);
+    /* As the NIC does: the generation travels with packets and answers. */
+    if (event.generation != run->qp[event.qp].generation) {
+        run->coverage->stale += event.kind == EVENT_DATA || event.kind == EVENT_FEEDBACK;
+        return;
+    }
+    dispatch(run, &event);
+    maybe_fail(run);
+    consider(run, event.qp);
+    if (test_chance(&run->r, 2))
+        eun_reorder_sweep(run->rx_env.reorder, run->now);
+}
 
 static void run_one(uint64_t seed, struct coverage *coverage)
 {
@@ -571,27 +603,12 @@ static void run_one(uint64_t seed, struct coverage *coverage)
     memset(&run, 0, sizeof run);
     run.seed = seed;
     run.r.state = seed;
+    run.coverage = coverage;
     start(&run);
-    while (run.events.count > 0) {
-        const struct event event = event_pop(&run.events);
-        run.now = event.at;
-        run.steps++;
-        CHECK(&run, run.now <= run.bound);
-        CHECK(&run, run.steps <= STEPS_MAX);
-        dispatch(&run, &event);
-        consider(&run, event.qp);
-        if (test_chance(&run.r, 2))
-            eun_reorder_sweep(run.rx_env.reorder, run.now);
-    }
-    const struct eun_reorder_stats *stats = eun_reorder_stats(run.rx_env.reorder);
+    while (run.events.count > 0)
+        take_step(&run);
     coverage->steps += run.steps;
     coverage->fallbacks += run.rx_env.fallbacks;
-    coverage->cap_hits += stats->cap_hit;
-    coverage->misses += stats->alloc_miss;
-    for (uint32_t i = 0; i < run.qps; i++) {
-        coverage->retransmitted += run.qp[i].retransmitted;
-        coverage->limited += run.qp[i].limited;
-    }
     finish(&run);
 }
 
@@ -611,11 +628,21 @@ static void every_message_completes_exactly_once(void **state)
                   (unsigned long long)coverage.steps, (unsigned long long)coverage.retransmitted,
                   (unsigned long long)coverage.limited, (unsigned long long)coverage.fallbacks,
                   (unsigned long long)coverage.cap_hits, (unsigned long long)coverage.misses);
+    print_message("%llu QPs lost what they held, %llu leaked blocks found; %llu stale packets and "
+                  "answers, %llu messages failed, %llu completed in a later life\n",
+                  (unsigned long long)coverage.corrupted, (unsigned long long)coverage.scrubbed,
+                  (unsigned long long)coverage.stale, (unsigned long long)coverage.failed,
+                  (unsigned long long)coverage.reborn);
     assert_true(coverage.retransmitted > runs);
     assert_true(coverage.limited > runs);
     assert_true(coverage.fallbacks > runs / 10);
     assert_true(coverage.cap_hits > runs / 10);
     assert_true(coverage.misses > runs / 10);
+    assert_true(coverage.corrupted > runs / 10);
+    assert_true(coverage.scrubbed > runs);
+    assert_true(coverage.stale > runs / 10);
+    assert_true(coverage.failed > runs / 10);
+    assert_true(coverage.reborn > runs / 10);
 }
 
 int main(void)

@@ -152,6 +152,93 @@ static void closes_without_an_ordering_layer(void **state)
     assert_int_equal(env.staged, 0);
 }
 
+static struct eun_rx_verdict arrive(struct eun_receiver *rx, struct eun_receiver_env *env,
+                                    uint32_t psn, int64_t now)
+{
+    const struct eun_data packet = {
+        .psn = psn, .last = psn % 4u == 3, .head = psn / 4u * 4u, .msn = psn / 4u};
+    struct eun_rx_verdict v;
+    eun_transport_eunomia.receive(rx, env, &packet, now, &v);
+    return v;
+}
+
+/** The scrubber finds that many blocks, and all is well after it. */
+static void scrub(struct eun_reorder *layer, uint32_t blocks)
+{
+    const char *reason = NULL;
+    assert_int_equal(eun_reorder_scrub(layer), blocks);
+    if (!eun_reorder_validate(layer, &reason))
+        fail_msg("%s", reason);
+}
+
+/** Corrupt memory is forgotten, and leaks; what it held has to come again, in order. */
+static void recovers_from_corrupt_memory(void **state)
+{
+    (void)state;
+    struct eun_reorder *layer = test_reorder(256);
+    struct eun_receiver_env env = test_receiver_env(layer);
+    env.stage_last = true;
+    struct eun_receiver rx;
+    assert_true(eun_reorder_open(layer, 0));
+    eun_receiver_init(&rx, 0, 0);
+    arrive(&rx, &env, 3, 0);
+    arrive(&rx, &env, 5, 0);
+    assert_int_equal(env.staged, 1);
+    const struct eun_feedback fb = eun_receiver_recover(&rx, &env, 10);
+    assert_int_equal(fb.kind, EUN_FEEDBACK_NACK);
+    assert_int_equal(fb.reason, EUN_NACK_DEGRADED);
+    assert_int_equal(fb.expected, 0);
+    assert_int_equal(fb.psn, 5);
+    assert_int_equal(env.staged, 0);
+    assert_int_equal(env.fallbacks, 1);
+    assert_int_equal(eun_reorder_stats(layer)->qps_active, 0);
+    /* Once is enough: nothing is held now. */
+    assert_int_equal(eun_receiver_recover(&rx, &env, 10).kind, EUN_FEEDBACK_NONE);
+    assert_int_equal(env.fallbacks, 1);
+    scrub(layer, EUN_BLOCK_POOL_METADATA + 1);
+    /* That NACK counts as one of go-back-N: the next one waits for the interval. */
+    assert_int_equal(arrive(&rx, &env, 2, 10).feedback.kind, EUN_FEEDBACK_NONE);
+    assert_int_equal(arrive(&rx, &env, 2, 10 + 4 * US).feedback.reason, EUN_NACK_DEGRADED);
+    for (uint32_t psn = 0; psn <= 5; psn++) {
+        assert_true(rx.degraded);
+        assert_int_equal(arrive(&rx, &env, psn, 0).completed, psn == 3);
+    }
+    assert_false(rx.degraded);
+    assert_int_equal(arrive(&rx, &env, 7, 0).disposition, EUN_RX_HELD);
+    eun_receiver_close(&rx, &env);
+    scrub(layer, 0);
+    eun_reorder_free(layer);
+}
+
+/** Memory that holds nothing may be lost without a word. */
+static void idle_memory_is_lost_in_silence(void **state)
+{
+    (void)state;
+    struct eun_reorder *layer = test_reorder(48 + 2);
+    struct eun_receiver_env env = test_receiver_env(layer);
+    struct eun_receiver rx;
+    assert_true(eun_reorder_open(layer, 0));
+    eun_receiver_init(&rx, 0, 0);
+    assert_int_equal(eun_receiver_recover(&rx, &env, 0).kind, EUN_FEEDBACK_NONE);
+    arrive(&rx, &env, 1, 0);
+    arrive(&rx, &env, 0, 0);
+    assert_int_equal(eun_receiver_recover(&rx, &env, 0).kind, EUN_FEEDBACK_NONE);
+    assert_false(rx.degraded);
+    assert_int_equal(env.fallbacks, 0);
+    /* What leaked belongs to nobody: a sweep must not take it for the QP's. */
+    assert_int_equal(arrive(&rx, &env, 3, 0).disposition, EUN_RX_HELD);
+    eun_reorder_sweep(layer, 1000 * US);
+    assert_int_equal(arrive(&rx, &env, 2, 0).advanced, 2);
+    scrub(layer, EUN_BLOCK_POOL_METADATA + 1);
+    eun_receiver_close(&rx, &env);
+    eun_reorder_free(layer);
+    /* A transport that holds nothing has nothing to lose. */
+    struct eun_receiver_env none = test_receiver_env(NULL);
+    eun_receiver_init(&rx, 0, 0);
+    take_psn(&rx, &none, 9, false, 0);
+    assert_int_equal(eun_receiver_recover(&rx, &none, 0).kind, EUN_FEEDBACK_NONE);
+}
+
 static void message_numbers_are_serial(void **state)
 {
     (void)state;
@@ -172,6 +259,8 @@ int main(void)
         cmocka_unit_test(nacks_are_spaced),
         cmocka_unit_test(close_gives_everything_back),
         cmocka_unit_test(closes_without_an_ordering_layer),
+        cmocka_unit_test(recovers_from_corrupt_memory),
+        cmocka_unit_test(idle_memory_is_lost_in_silence),
         cmocka_unit_test(message_numbers_are_serial),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
