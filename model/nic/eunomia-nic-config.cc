@@ -159,7 +159,6 @@ std::string EunomiaNic::Configure()
     if (!problem.empty()) {
         return problem;
     }
-    ConfigureOverhead();
     ConfigureCongestion();
     m_txEnv.mtu = m_mtu;
     m_txEnv.cap_psns = m_qpCap;
@@ -184,7 +183,8 @@ std::string EunomiaNic::ConfigureNames()
     if (!m_cc) {
         return "CongestionControl: there is no control " + m_ccName;
     }
-    if (m_verb != "send" && m_verb != "write" && m_verb != "write-imm") {
+    if (!eun_overhead_choose(&m_overhead, m_verb.c_str(), m_flatOverhead,
+                             !m_transport->tolerates_reordering)) {
         return "Verb: there is no verb " + m_verb;
     }
     return "";
@@ -210,18 +210,6 @@ std::string EunomiaNic::ConfigureGate()
     m_txEnv.gate_scope_message = m_gateScope == "message";
     m_rxEnv.stage_last = m_txEnv.gate == EUN_GATE_RECEIVER;
     return "";
-}
-
-void EunomiaNic::ConfigureOverhead()
-{
-    if (m_flatOverhead) {
-        eun_overhead_flat(&m_overhead, m_flatOverhead);
-        return;
-    }
-    const eun_verb verb = m_verb == "send"    ? EUN_VERB_SEND
-                          : m_verb == "write" ? EUN_VERB_WRITE
-                                              : EUN_VERB_WRITE_IMM;
-    eun_overhead_roce(&m_overhead, verb, !m_transport->tolerates_reordering);
 }
 
 std::string EunomiaNic::ConfigureOrdering()

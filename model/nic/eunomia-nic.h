@@ -182,7 +182,6 @@ class EunomiaNic : public Object, public EunomiaPortOwner {
     EunomiaFrame *NewControl(EunomiaFrameKind kind, uint32_t bytes, const RxQp &qp);
     std::string ConfigureNames();
     std::string ConfigureGate();
-    void ConfigureOverhead();
     std::string ConfigureOrdering();
     void RequireConfigured();
     void ConfigureCongestion();

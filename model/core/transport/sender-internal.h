@@ -56,6 +56,7 @@ struct eun_sender {
     struct eun_tx_slot inline_slot;
     /* What gate and recovery use. */
     uint32_t degraded_until; /**< una from which the QP is no longer degraded */
+    uint32_t back_at;        /**< una of the last go-back, while degraded */
     uint64_t resend_message; /**< message of `resend` */
     uint64_t first_held;     /**< message of the oldest held Last, where there is one */
     uint64_t stamp_from;     /**< first message whose hold may lack a time */
@@ -73,6 +74,12 @@ struct eun_sender {
  * taken to accept packets in order only, so nothing is sent past a held Last.
  */
 void eun_sender_go_back(struct eun_sender *tx);
+
+/** Has a degraded QP gone back to where una still is? A NACK that asks for it again is no news. */
+static inline bool eun_sender_is_back(const struct eun_sender *tx)
+{
+    return tx->degraded && tx->back_at == tx->una;
+}
 
 /** Everything from una on that was sent and is not SACKed is sent again. */
 void eun_sender_resend_missing(struct eun_sender *tx);

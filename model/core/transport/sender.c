@@ -451,8 +451,7 @@ static void acknowledge(struct eun_sender *tx, const struct eun_sender_env *env,
     if (sacked > 0 && slot_at(tx, tx->done)->sacked >= sacked)
         slot_at(tx, tx->done)->sacked -= sacked;
     tx->una = expected;
-    if (tx->allowance.packets != EUN_ALLOWANCE_UNLIMITED)
-        eun_allowance_grow(&tx->allowance, moved, reach(env));
+    eun_allowance_grow(&tx->allowance, moved, reach(env));
     tx->timeouts = 0;
     tx->restart_ps = now;
     if (is_recovering(tx) || tx->degraded || tx->held > 0)
@@ -492,6 +491,7 @@ void eun_sender_go_back(struct eun_sender *tx)
 {
     tx->degraded = tx->transport->tolerates_reordering;
     tx->degraded_until = tx->nxt;
+    tx->back_at = tx->una;
     tx->in_order_only = true;
     start_sweep(tx, false);
 }

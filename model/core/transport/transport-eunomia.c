@@ -9,7 +9,9 @@
  * memory is refused over and over the QP is degraded: the receiver forgets what it holds and works
  * as go-back-N until the cumulative point has passed every packet that had come when it degraded.
  * By then all that was forgotten has come again, so a SACK from before can no longer mislead the
- * sender; and as each go-back delivers at least the packet it starts with, that point is reached.
+ * sender. A go-back delivers at least the packet it starts with, or a timeout repeats it, so that
+ * point is reached. The receiver repeats its NACK while packets from before the go-back come in:
+ * only the first one for a PSN is news.
  */
 #include "transport.h"
 
@@ -210,7 +212,7 @@ static void feedback(struct eun_sender *tx, const struct eun_sender_env *env,
     default:
         /* The receiver takes packets in order only, and holds nothing any more. */
         eun_sender_forget_sacks(tx);
-        if (fb->expected == tx->una) {
+        if (fb->expected == tx->una && !eun_sender_is_back(tx)) {
             eun_allowance_restart(&tx->allowance, tx->una, tx->nxt);
             eun_sender_go_back(tx);
         }

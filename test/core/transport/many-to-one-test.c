@@ -16,8 +16,8 @@
 #define ACK_EVERY 16u
 /** Most retransmissions, with the allowance: four copies of every packet; ... */
 #define BOUND (4u * QPS * PACKETS)
-/** ... without it they pass ten times as many, in a run that is stopped there. */
-#define FAR_BEYOND (10u * BOUND)
+/** ... without it they pass four times as many, in a run that is stopped there. */
+#define FAR_BEYOND (4u * BOUND)
 
 struct many {
     struct test_random r;

@@ -678,6 +678,30 @@ static void stale_degraded_never_rewinds(void **state)
     eun_sender_free(tx);
 }
 
+/** The receiver repeats DEGRADED while it discards what was under way: it is heard once a PSN. */
+static void repeated_degraded_restarts_nothing(void **state)
+{
+    (void)state;
+    const struct eun_sender_env env = test_sender_env();
+    struct eun_sender *tx = sender_with(&env, 10, 10);
+    answer(tx, &env, test_nack(EUN_NACK_DEGRADED, 0, 5));
+    assert_int_equal(send_psn(tx, &env, true), 0);
+    for (uint32_t psn = 6; psn < 10; psn++)
+        answer(tx, &env, test_nack(EUN_NACK_DEGRADED, 0, psn));
+    assert_idle(tx, &env);
+    answer(tx, &env, test_ack(1));
+    assert_allowance(tx, 2);
+    assert_int_equal(send_psn(tx, &env, true), 1);
+    /* Awaiting another PSN is news, and a lost copy is the timeout's. */
+    answer(tx, &env, test_nack(EUN_NACK_DEGRADED, 1, 2));
+    assert_int_equal(send_psn(tx, &env, true), 1);
+    answer(tx, &env, test_nack(EUN_NACK_DEGRADED, 1, 3));
+    assert_idle(tx, &env);
+    time_out(tx, &env);
+    serve_one_by_one(tx, &env, 1, 10);
+    eun_sender_free(tx);
+}
+
 /** A SACK for the very packet that is awaited is from before the receiver forgot. */
 static void contradictory_sack_is_dropped_at_the_timeout(void **state)
 {
@@ -859,6 +883,7 @@ int main(void)
         cmocka_unit_test(awaited_packet_goes_whatever_follows),
         cmocka_unit_test(degraded_receiver_is_served_in_order),
         cmocka_unit_test(stale_degraded_never_rewinds),
+        cmocka_unit_test(repeated_degraded_restarts_nothing),
         cmocka_unit_test(contradictory_sack_is_dropped_at_the_timeout),
         cmocka_unit_test(late_sack_is_not_believed),
         cmocka_unit_test(answer_may_pass_the_sweep),
