@@ -62,7 +62,10 @@ struct eun_receiver {
     uint32_t normal_at;    /**< cumulative point at which a degraded QP is normal again */
     uint32_t later_head;   /**< Head of the newest message of which a packet is held */
     uint32_t later_msn;    /**< its number */
+    uint32_t ahead_psn;    /**< farthest PSN that is held; it is of the newest message */
     bool later_valid;      /**< there is such a message past the one at the cumulative point */
+    bool ahead_valid;      /**< some PSN is held */
+    bool ahead_last;       /**< some PSN is held, and `ahead_psn` is a Last */
     bool ahead;            /**< the prefix has not yet passed `farthest` */
     bool nack_valid;       /**< `nacked` means something */
     bool degraded;         /**< fell back to go-back-N */

@@ -16,61 +16,9 @@
 #include "transport.h"
 
 #include "gate.h"
+#include "isolation.h"
 #include "receiver-internal.h"
 #include "sender-internal.h"
-
-/** Does the packet, at or past the cumulative point, fit the message that is known there? */
-static bool fits_message(const struct eun_receiver *rx, const struct eun_data *packet)
-{
-    const int32_t later = eun_msn_diff(packet->msn, rx->msn);
-    if (later == 0)
-        return packet->head - rx->head <= rx->head_slack;
-    /* The expected PSN belongs to the known message, and each one between takes a PSN at least. */
-    return later > 0 && eun_psn_diff(packet->head, rx->expected) >= later;
-}
-
-/** Message isolation: a packet that contradicts itself or a known message must not set a bit. */
-static bool is_consistent(const struct eun_receiver *rx, const struct eun_data *packet)
-{
-    if (eun_psn_before(packet->psn, packet->head))
-        return false;
-    return eun_psn_before(packet->psn, rx->expected) || fits_message(rx, packet);
-}
-
-/** Takes in what the Head and MSN of a consistent packet tell. */
-static void learn(struct eun_receiver *rx, const struct eun_data *packet)
-{
-    if (eun_msn_diff(packet->msn, rx->msn) == 0) {
-        rx->head = packet->head;
-        rx->head_slack = 0;
-    } else if (!rx->later_valid || eun_msn_diff(packet->msn, rx->later_msn) > 0) {
-        rx->later_valid = true;
-        rx->later_msn = packet->msn;
-        rx->later_head = packet->head;
-    }
-}
-
-/**
- * The prefix, now at `rx->expected`, passed `lasts` messages when `psn` came. The message that it
- * is in now has a packet below the prefix only where that packet was held.
- */
-static void enter_message(struct eun_receiver *rx, uint32_t psn, uint32_t lasts)
-{
-    rx->msn = (rx->msn + lasts) & EUN_MSN_MASK;
-    rx->head = rx->expected;
-    rx->head_slack = 0;
-    if (!rx->later_valid)
-        return;
-    const int32_t later = eun_msn_diff(rx->later_msn, rx->msn);
-    if (later == 0) {
-        rx->head = rx->later_head;
-    } else if (later > 0) {
-        /* The last message passed ends `lasts` - 1 PSNs or more after the packet that came. */
-        rx->head = psn + lasts;
-        rx->head_slack = rx->expected - rx->head;
-    }
-    rx->later_valid = later > 0;
-}
 
 static void advance(struct eun_receiver *rx, struct eun_receiver_env *env,
                     const struct eun_data *packet, const struct eun_hd_outcome *hd,
@@ -79,14 +27,15 @@ static void advance(struct eun_receiver *rx, struct eun_receiver_env *env,
     out->disposition = EUN_RX_ACCEPTED;
     out->advanced = hd->advanced;
     out->completed = hd->lasts;
-    learn(rx, packet);
+    eun_isolation_learn(rx, packet);
     rx->expected += hd->advanced;
     rx->refusals = 0;
     if (hd->lasts > 0) {
         /* Every Last passed was staged, except one that came in order just now. */
         eun_gate_unstage(env, rx, hd->lasts - (packet->last ? 1u : 0u));
-        enter_message(rx, packet->psn, hd->lasts);
+        eun_isolation_enter(rx, packet->psn, hd->lasts);
     }
+    eun_isolation_pass(rx);
     /* Behind a gap the sender may wait for this very answer: no coalescing. */
     eun_receiver_acknowledge(rx, rx->ahead ? 1u : env->ack_every, packet, out);
     if (rx->ahead && eun_psn_before(rx->farthest, rx->expected))
@@ -108,7 +57,7 @@ static void degrade(struct eun_receiver *rx, struct eun_receiver_env *env,
     env->fallbacks++;
     rx->degraded = true;
     rx->normal_at = rx->farthest + 1u;
-    rx->later_valid = false;
+    eun_isolation_forget(rx);
     eun_receiver_go_back_n(rx, env, packet, EUN_NACK_DEGRADED, 1, now, out);
 }
 
@@ -116,7 +65,7 @@ static void receive_degraded(struct eun_receiver *rx, const struct eun_receiver_
                              const struct eun_data *packet, int64_t now, struct eun_rx_verdict *out)
 {
     if (packet->psn == rx->expected)
-        learn(rx, packet);
+        eun_isolation_learn(rx, packet);
     eun_receiver_go_back_n(rx, env, packet, EUN_NACK_DEGRADED, 1, now, out);
     if (eun_psn_before(rx->expected, rx->normal_at))
         return;
@@ -129,7 +78,7 @@ static void hold(struct eun_receiver *rx, struct eun_receiver_env *env,
                  const struct eun_data *packet, struct eun_rx_verdict *out)
 {
     out->disposition = EUN_RX_HELD;
-    learn(rx, packet);
+    eun_isolation_learn_ahead(rx, packet);
     if (packet->last)
         eun_gate_stage(env, rx);
     eun_receiver_answer(rx, EUN_FEEDBACK_SACK, EUN_NACK_SEQUENCE, packet->psn, out);
@@ -152,7 +101,7 @@ static void receive(struct eun_receiver *rx, struct eun_receiver_env *env,
                     const struct eun_data *packet, int64_t now, struct eun_rx_verdict *out)
 {
     *out = (struct eun_rx_verdict){0};
-    if (!is_consistent(rx, packet)) {
+    if (!eun_isolation_allows(rx, env->reorder, packet)) {
         out->disposition = EUN_RX_INVALID;
         return;
     }

@@ -215,7 +215,9 @@ static void contradictions_are_rejected(void **state)
         assert_false(eun_reorder_has_gap(end.layer, 0));
     }
     assert_int_equal(arrive(&end, 20, 20, 13, false).disposition, EUN_RX_HELD);
-    assert_int_equal(arrive(&end, 14, 13, 6, false).disposition, EUN_RX_HELD);
+    /* Now each PSN from 12 to 19 ends a message. */
+    assert_int_equal(arrive(&end, 14, 13, 6, false).disposition, EUN_RX_INVALID);
+    assert_int_equal(arrive(&end, 14, 14, 7, true).disposition, EUN_RX_HELD);
     assert_int_equal(arrive(&end, 10, 10, 5, false).disposition, EUN_RX_DUPLICATE);
     close_end(&end);
 }
