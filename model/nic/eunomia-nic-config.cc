@@ -101,7 +101,13 @@ TypeId EunomiaNic::AddOrderingAttributes(TypeId tid)
                       MakeUintegerChecker<uint32_t>(1))
         .AddAttribute("StagingLimit", "Last packets that the receiver gate can stage.",
                       UintegerValue(64), MakeUintegerAccessor(&EunomiaNic::m_stagingLimit),
-                      MakeUintegerChecker<uint32_t>());
+                      MakeUintegerChecker<uint32_t>(0, EUN_STAGING_LIMIT_MAX))
+        .AddAttribute("StagingRate",
+                      "Rate of the DMA engine that copies staged Last packets to their place once "
+                      "the gap before them has closed, one after the other; 0bps: at once. The "
+                      "default is about that of PCIe 4.0 x16.",
+                      DataRateValue(DataRate("256Gbps")),
+                      MakeDataRateAccessor(&EunomiaNic::m_stagingRate), MakeDataRateChecker());
 }
 
 TypeId EunomiaNic::AddCongestionAttributes(TypeId tid)
@@ -168,7 +174,6 @@ std::string EunomiaNic::Configure()
     m_rxEnv.nack_interval_ps = m_nackInterval.GetTimeStep();
     m_rxEnv.ack_every = m_ackEvery;
     m_rxEnv.fallback_after = m_fallbackAfter;
-    m_rxEnv.staging_limit = m_stagingLimit;
     m_configured = true;
     return "";
 }
@@ -208,7 +213,12 @@ std::string EunomiaNic::ConfigureGate()
         return "GateScope: there is no scope " + m_gateScope;
     }
     m_txEnv.gate_scope_message = m_gateScope == "message";
-    m_rxEnv.stage_last = m_txEnv.gate == EUN_GATE_RECEIVER;
+    if (m_txEnv.gate != EUN_GATE_RECEIVER) {
+        return "";
+    }
+    NS_ABORT_MSG_UNLESS(eun_staging_init(&m_staging, m_stagingLimit, m_stagingRate.GetBitRate()),
+                        "out of memory");
+    m_rxEnv.staging = &m_staging;
     return "";
 }
 

@@ -2,17 +2,19 @@
 #include "receiver.h"
 
 #include "../reorder/psn.h"
-#include "gate.h"
 #include "receiver-internal.h"
+#include "staging.h"
 
 void eun_receiver_init(struct eun_receiver *rx, uint32_t qp, uint32_t first_psn)
 {
-    *rx = (struct eun_receiver){.qp = qp, .expected = first_psn, .head = first_psn};
+    *rx = (struct eun_receiver){
+        .qp = qp, .expected = first_psn, .head = first_psn, .staged = EUN_STAGING_NONE};
 }
 
 void eun_receiver_close(struct eun_receiver *rx, struct eun_receiver_env *env)
 {
-    eun_gate_unstage(env, rx, rx->staged);
+    if (env->staging)
+        eun_staging_close(env->staging, rx);
     if (env->reorder)
         eun_reorder_close(env->reorder, rx->qp);
 }
@@ -68,7 +70,7 @@ void eun_receiver_go_back_n(struct eun_receiver *rx, const struct eun_receiver_e
     out->advanced = 1;
     rx->expected++;
     if (packet->last) {
-        out->completed = 1;
+        out->completed = out->visible = 1;
         rx->msn = (rx->msn + 1u) & EUN_MSN_MASK;
         rx->head = rx->expected;
         rx->head_slack = 0;

@@ -17,6 +17,7 @@ struct eun_tx_slot {
     uint32_t first_sweep; /**< number of the sweep during or after which the Last first left */
     bool held;            /**< see above */
     bool freed;           /**< held, but the gate lets it go */
+    bool parked;          /**< its Last found no staging slot: it waits until it is awaited */
 };
 
 /**
@@ -45,6 +46,7 @@ struct eun_sender {
     uint32_t resend_end; /**< first PSN past the sweep */
     uint32_t held;       /**< Lasts held */
     uint32_t freed;      /**< of these, Lasts that the gate lets go; length of their list */
+    uint32_t parked;     /**< Lasts parked */
     uint32_t timeouts;   /**< in a row, without progress */
     uint32_t sweep;      /**< number of sweeps so far */
     bool sent_since_timeout;
@@ -93,6 +95,12 @@ void eun_sender_note_sack(struct eun_sender *tx, const struct eun_sender_env *en
  * outstanding, or known to have arrived since.
  */
 bool eun_sender_note_refusal(struct eun_sender *tx, uint32_t psn, uint32_t expected);
+
+/**
+ * As eun_sender_note_refusal(), of a Last that found no staging slot. It is held from `now` on and
+ * goes again, once, when everything before it is acknowledged; a sweep starts with it like any.
+ */
+void eun_sender_park(struct eun_sender *tx, uint32_t psn, uint32_t expected, int64_t now);
 
 /** The receiver no longer holds what it SACKed. */
 void eun_sender_forget_sacks(struct eun_sender *tx);

@@ -4,24 +4,34 @@
  *
  * A SACK is advice: it neither slows the sender nor makes it send anything. A packet that the
  * receiver had to refuse is sent again once the cumulative point has moved past where it stood
- * then; everything else that is lost, after a timeout. Either lowers what the QP may have
- * outstanding (allowance.h), or an overloaded receiver would be sent everything many times. When
- * memory is refused over and over the QP is degraded: the receiver forgets what it holds and works
- * as go-back-N until the cumulative point has passed every packet that had come when it degraded.
- * By then all that was forgotten has come again, so a SACK from before can no longer mislead the
- * sender. A go-back delivers at least the packet it starts with, or a timeout repeats it, so that
- * point is reached. The receiver repeats its NACK while packets from before the go-back come in:
- * only the first one for a PSN is news.
+ * then, a Last that found no staging slot once it is the one that is awaited; everything else that
+ * is lost, after a timeout. Either lowers what the QP may have outstanding (allowance.h), or an
+ * overloaded receiver would be sent everything many times. When memory is refused over and over the
+ * QP is degraded: the receiver forgets what it holds and works as go-back-N until the cumulative
+ * point has passed every packet that had come when it degraded. By then all that was forgotten has
+ * come again, so a SACK from before can no longer mislead the sender. A go-back delivers at least
+ * the packet it starts with, or a timeout repeats it, so that point is reached. The receiver
+ * repeats its NACK while packets from before the go-back come in: only the first one for a PSN is
+ * news.
  */
 #include "transport.h"
 
-#include "gate.h"
 #include "isolation.h"
 #include "receiver-internal.h"
 #include "sender-internal.h"
+#include "staging.h"
 
-static void advance(struct eun_receiver *rx, struct eun_receiver_env *env,
-                    const struct eun_data *packet, const struct eun_hd_outcome *hd,
+/** Every Last passed was staged, except one that came in order just now. */
+static uint32_t visible_at_once(struct eun_receiver *rx, const struct eun_receiver_env *env,
+                                const struct eun_data *packet, uint32_t lasts, int64_t now)
+{
+    if (!env->staging)
+        return lasts;
+    return eun_staging_pass(env->staging, rx, lasts, packet->last, now);
+}
+
+static void advance(struct eun_receiver *rx, const struct eun_receiver_env *env,
+                    const struct eun_data *packet, const struct eun_hd_outcome *hd, int64_t now,
                     struct eun_rx_verdict *out)
 {
     out->disposition = EUN_RX_ACCEPTED;
@@ -31,8 +41,7 @@ static void advance(struct eun_receiver *rx, struct eun_receiver_env *env,
     rx->expected += hd->advanced;
     rx->refusals = 0;
     if (hd->lasts > 0) {
-        /* Every Last passed was staged, except one that came in order just now. */
-        eun_gate_unstage(env, rx, hd->lasts - (packet->last ? 1u : 0u));
+        out->visible = visible_at_once(rx, env, packet, hd->lasts, now);
         eun_isolation_enter(rx, packet->psn, hd->lasts);
     }
     eun_isolation_pass(rx);
@@ -53,7 +62,8 @@ static void degrade(struct eun_receiver *rx, struct eun_receiver_env *env,
                     const struct eun_data *packet, int64_t now, struct eun_rx_verdict *out)
 {
     eun_reorder_forget(env->reorder, rx->qp);
-    eun_gate_unstage(env, rx, rx->staged);
+    if (env->staging)
+        eun_staging_forget(env->staging, rx);
     env->fallbacks++;
     rx->degraded = true;
     rx->normal_at = rx->farthest + 1u;
@@ -67,6 +77,8 @@ static void receive_degraded(struct eun_receiver *rx, const struct eun_receiver_
     if (packet->psn == rx->expected)
         eun_isolation_learn(rx, packet);
     eun_receiver_go_back_n(rx, env, packet, EUN_NACK_DEGRADED, 1, now, out);
+    if (out->completed > 0)
+        out->visible = visible_at_once(rx, env, packet, out->completed, now);
     if (eun_psn_before(rx->expected, rx->normal_at))
         return;
     rx->degraded = false;
@@ -74,13 +86,13 @@ static void receive_degraded(struct eun_receiver *rx, const struct eun_receiver_
     rx->refusals = 0;
 }
 
-static void hold(struct eun_receiver *rx, struct eun_receiver_env *env,
-                 const struct eun_data *packet, struct eun_rx_verdict *out)
+static void hold(struct eun_receiver *rx, const struct eun_receiver_env *env,
+                 const struct eun_data *packet, int64_t now, struct eun_rx_verdict *out)
 {
     out->disposition = EUN_RX_HELD;
     eun_isolation_learn_ahead(rx, packet);
-    if (packet->last)
-        eun_gate_stage(env, rx);
+    if (packet->last && env->staging)
+        eun_staging_take(env->staging, rx, packet->psn, packet->payload, now);
     eun_receiver_answer(rx, EUN_FEEDBACK_SACK, EUN_NACK_SEQUENCE, packet->psn, out);
 }
 
@@ -93,7 +105,7 @@ static bool note_ahead(struct eun_receiver *rx, const struct eun_receiver_env *e
     if (!rx->ahead || eun_psn_before(rx->farthest, packet->psn))
         rx->farthest = packet->psn;
     rx->ahead = true;
-    return !packet->last || eun_gate_may_stage(env) ||
+    return !packet->last || !env->staging || eun_staging_has_room(env->staging) ||
            eun_reorder_holds(env->reorder, rx->qp, rx->expected, packet->psn);
 }
 
@@ -122,10 +134,10 @@ static void receive(struct eun_receiver *rx, struct eun_receiver_env *env,
         eun_reorder_arrive(env->reorder, rx->qp, rx->expected, packet->psn, packet->last, now);
     switch (hd.verdict) {
     case EUN_HD_ADVANCED:
-        advance(rx, env, packet, &hd, out);
+        advance(rx, env, packet, &hd, now, out);
         break;
     case EUN_HD_HELD:
-        hold(rx, env, packet, out);
+        hold(rx, env, packet, now, out);
         break;
     case EUN_HD_DUPLICATE:
         out->disposition = EUN_RX_DUPLICATE;
@@ -152,9 +164,11 @@ static void feedback(struct eun_sender *tx, const struct eun_sender_env *env,
         return;
     }
     switch (fb->reason) {
+    case EUN_NACK_STAGING:
+        eun_sender_park(tx, fb->psn, fb->expected, now);
+        break;
     case EUN_NACK_CAP:
     case EUN_NACK_MEMORY:
-    case EUN_NACK_STAGING:
         if (eun_sender_note_refusal(tx, fb->psn, fb->expected) && fb->reason == EUN_NACK_MEMORY)
             eun_allowance_cut(&tx->allowance, tx->una, tx->nxt, env->cap_psns);
         break;

@@ -52,6 +52,7 @@ struct qp {
     bool kept[PSNS_MAX];    /**< the receiver has it */
     uint32_t expected;
     uint32_t rx_completed;
+    uint32_t visible;
     bool send_pending;
     int64_t next_send;
     int64_t timer; /**< INT64_MAX: none pending */
@@ -64,6 +65,7 @@ struct run {
     struct channel channel;
     struct eun_sender_env tx_env;
     struct eun_receiver_env rx_env;
+    struct eun_staging staging;
     uint32_t qps;
     struct qp qp[QPS_MAX];
     int64_t now;
@@ -272,7 +274,7 @@ static void on_feedback(struct run *run, uint32_t index, struct eun_feedback fb)
         CHECK(run, done.cookie == qp->tx_completed + 100u);
         CHECK(run, done.last_sent && done.wait_ps >= 0);
         CHECK(run, (done.held_since_ps >= 0) || done.wait_ps == 0);
-        CHECK(run, run->tx_env.gate == EUN_GATE_SENDER || done.held_since_ps == -1);
+        CHECK(run, run->tx_env.gate != EUN_GATE_NONE || done.held_since_ps == -1);
         qp->tx_completed++;
         CHECK(run, qp->tx_completed <= qp->rx_completed);
     }
@@ -376,6 +378,18 @@ static void check_verdict(const struct run *run, struct qp *qp, uint32_t psn,
     }
 }
 
+/** Copies that end by `now` make messages visible that are complete. */
+static void take_copies(struct run *run, int64_t now)
+{
+    struct eun_staged copy;
+    while (run->rx_env.staging && eun_staging_finished(&run->staging, now, &copy)) {
+        struct qp *qp = &run->qp[copy.rx->qp];
+        CHECK(run, copy.since_ps <= copy.done_ps && copy.done_ps <= now);
+        qp->visible += copy.messages;
+        CHECK(run, qp->visible <= qp->rx_completed);
+    }
+}
+
 static void on_data(struct run *run, uint32_t index, struct eun_data data)
 {
     struct qp *qp = &run->qp[index];
@@ -388,8 +402,10 @@ static void on_data(struct run *run, uint32_t index, struct eun_data data)
     qp->arrived[psn] = true;
     run->transport->receive(&qp->rx, &run->rx_env, &data, run->now, &v);
     check_verdict(run, qp, psn, &v);
-    CHECK(run, !run->rx_env.stage_last || run->rx_env.staged <= run->rx_env.staging_limit);
-    CHECK(run, run->rx_env.stage_last || run->rx_env.staged == 0);
+    CHECK(run, run->rx_env.staging || v.visible == v.completed);
+    CHECK(run, run->staging.used <= run->staging.limit);
+    qp->visible += v.visible;
+    CHECK(run, qp->visible <= qp->rx_completed);
     if (v.feedback.kind == EUN_FEEDBACK_NONE)
         return;
     v.feedback.expected = eun_psn_to_wire(v.feedback.expected);
@@ -446,8 +462,10 @@ static void draw_settings(struct run *run)
     run->rx_env.nack_interval_ps = test_between(r, 0, 8) * US;
     run->rx_env.ack_every = test_chance(r, 50) ? 1 : test_between(r, 2, 20);
     run->rx_env.fallback_after = test_between(r, 0, 20);
-    run->rx_env.staging_limit = test_between(r, 0, 4);
-    run->rx_env.stage_last = run->tx_env.gate == EUN_GATE_RECEIVER;
+    const uint32_t limit = test_between(r, 0, 4);
+    const uint64_t rate = test_chance(r, 30) ? 0 : test_between(r, 1, 1000) * UINT64_C(100000000);
+    if (run->tx_env.gate == EUN_GATE_RECEIVER)
+        test_stage(&run->rx_env, &run->staging, limit, rate);
 }
 
 static void draw_messages(struct run *run, struct qp *qp)
@@ -534,6 +552,7 @@ static bool is_quiet(const struct run *run)
 static void finish(struct run *run)
 {
     const char *reason = NULL;
+    take_copies(run, INT64_MAX - 1);
     for (uint32_t i = 0; i < run->qps; i++) {
         struct qp *qp = &run->qp[i];
         CHECK(run, qp->rx_completed == qp->messages);
@@ -541,9 +560,9 @@ static void finish(struct run *run)
         CHECK(run, eun_sender_deadline(qp->tx, &run->tx_env) == INT64_MAX);
         CHECK(run, eun_sender_state(qp->tx, &run->tx_env) == EUN_TX_IDLE);
         CHECK(run, !is_quiet(run) || qp->retransmitted == 0);
-        CHECK(run, qp->rx.staged == 0);
+        CHECK(run, qp->visible == qp->messages);
     }
-    CHECK(run, run->rx_env.staged == 0);
+    CHECK(run, run->staging.used == 0);
     if (!eun_reorder_validate(run->rx_env.reorder, &reason))
         fail_msg("run seed %#llx: %s", (unsigned long long)run->seed, reason);
     for (uint32_t i = 0; i < run->qps; i++) {
@@ -552,6 +571,7 @@ static void finish(struct run *run)
     }
     CHECK(run, eun_reorder_stats(run->rx_env.reorder)->blocks_in_use == 0);
     eun_reorder_free(run->rx_env.reorder);
+    eun_staging_dispose(&run->staging);
     free(run->events.heap);
 }
 
@@ -576,6 +596,7 @@ static void run_one(uint64_t seed, struct coverage *coverage)
         const struct event event = event_pop(&run.events);
         run.now = event.at;
         run.steps++;
+        take_copies(&run, run.now);
         CHECK(&run, run.now <= run.bound);
         CHECK(&run, run.steps <= STEPS_MAX);
         dispatch(&run, &event);
