@@ -178,6 +178,7 @@ void EunomiaExperiment::SetDefaults()
     SetDefault("EunomiaNic::Verb", o.verb);
     SetDefault("EunomiaNic::Gate", o.gate);
     SetDefault("EunomiaNic::GateScope", o.gateScope);
+    SetDefault("EunomiaNic::AckEvery", o.ackEvery);
     SetDefault("EunomiaNic::Mtu", o.mtu);
     SetDefault("EunomiaNic::FlatOverhead", o.flatOverhead);
     SetDefault("EunomiaNic::PoolBlocks", o.poolBlocks);

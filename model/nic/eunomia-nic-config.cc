@@ -69,6 +69,11 @@ TypeId EunomiaNic::AddTransportAttributes(TypeId tid)
         .AddAttribute("AckEvery", "In-order packets that one ACK covers.", UintegerValue(1),
                       MakeUintegerAccessor(&EunomiaNic::m_ackEvery),
                       MakeUintegerChecker<uint32_t>(1))
+        .AddAttribute("SackEvery",
+                      "Of this many packets that a QP holds, one is reported by a SACK; what the "
+                      "sender asks about always is.",
+                      UintegerValue(1), MakeUintegerAccessor(&EunomiaNic::m_sackEvery),
+                      MakeUintegerChecker<uint32_t>(1))
         .AddAttribute("NackInterval", "A go-back-N NACK for the same PSN repeats after this.",
                       TimeValue(MicroSeconds(4)), MakeTimeAccessor(&EunomiaNic::m_nackInterval),
                       MakeTimeChecker(Time(0)))
@@ -173,6 +178,7 @@ std::string EunomiaNic::Configure()
     m_txEnv.retry_limit = m_retryLimit;
     m_rxEnv.nack_interval_ps = m_nackInterval.GetTimeStep();
     m_rxEnv.ack_every = m_ackEvery;
+    m_rxEnv.sack_every = m_sackEvery;
     m_rxEnv.fallback_after = m_fallbackAfter;
     m_configured = true;
     return "";

@@ -264,6 +264,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner {
     uint32_t m_flatOverhead;
     uint32_t m_window;
     uint32_t m_ackEvery;
+    uint32_t m_sackEvery;
     uint32_t m_retryLimit;
     uint32_t m_poolBlocks;
     uint32_t m_qpCap;

@@ -21,6 +21,7 @@ struct eun_receiver_env {
     struct eun_reorder *reorder; /**< NULL for transports that never hold packets */
     int64_t nack_interval_ps;    /**< a go-back-N NACK for the same PSN repeats after this */
     uint32_t ack_every;          /**< in-order packets an ACK covers, >= 1; a Last always asks */
+    uint32_t sack_every;         /**< held packets of which one is SACKed, 0 as 1 */
     uint32_t fallback_after;     /**< memory refusals without progress before go-back-N; 0 as 1 */
     struct eun_staging *staging; /**< gate `receiver`: early Lasts (staging.h); else NULL */
     uint64_t fallbacks;          /**< QPs degraded to go-back-N so far */
@@ -58,6 +59,7 @@ struct eun_receiver {
     uint32_t head_slack;   /**< how much later it may be, in PSNs */
     uint32_t msn;          /**< its number, 24 bits */
     uint32_t unacked;      /**< in-order packets since the last answer */
+    uint32_t unsacked;     /**< packets held since the last SACK */
     uint32_t refusals;     /**< memory refusals since the prefix last moved */
     uint32_t nacked;       /**< expected PSN of the last go-back-N NACK */
     int64_t nack_again_ps; /**< when it may be repeated */

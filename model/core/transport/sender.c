@@ -230,15 +230,15 @@ static void settle_sweep(struct eun_sender *tx)
     }
 }
 
-/** Moves every range of refused PSNs on to one that was sent and is not SACKed. */
+/** Moves every range of refused PSNs on to one that was sent, is not SACKed and not parked. */
 static void settle_refused(struct eun_sender *tx)
 {
     for (uint32_t i = 0; i < tx->refused.count;) {
         const uint32_t psn = tx->refused.range[i].first;
         bool skip = eun_scoreboard_has(&tx->board, tx->una, psn);
-        if (!skip && tx->held > 0) {
+        if (!skip && (tx->held | tx->parked) > 0) {
             const struct eun_tx_slot *slot = slot_at(tx, find_message(tx, psn));
-            skip = slot->held && psn == last_psn(&slot->message);
+            skip = (slot->held || slot->parked) && psn == last_psn(&slot->message);
         }
         if (skip)
             eun_refused_drop_first(&tx->refused, i);
@@ -543,6 +543,7 @@ void eun_sender_park(struct eun_sender *tx, uint32_t psn, uint32_t expected, int
     tx->parked += !slot->parked;
     slot->parked = true;
     eun_gate_hold(&slot->message, now);
+    settle_refused(tx);
 }
 
 bool eun_sender_note_refusal(struct eun_sender *tx, uint32_t psn, uint32_t expected)

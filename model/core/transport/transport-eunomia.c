@@ -93,6 +93,14 @@ static void hold(struct eun_receiver *rx, const struct eun_receiver_env *env,
     eun_isolation_learn_ahead(rx, packet);
     if (packet->last && env->staging)
         eun_staging_take(env->staging, rx, packet->psn, packet->payload, now);
+    /*
+     * A SACK only spares copies and opens the gate of scope `message` sooner. What the sender waits
+     * for comes without: ACKs, which are not coalesced behind a gap, and the answer to a request.
+     */
+    rx->unsacked++;
+    if (rx->unsacked < env->sack_every && !packet->ack_request)
+        return;
+    rx->unsacked = 0;
     eun_receiver_answer(rx, EUN_FEEDBACK_SACK, EUN_NACK_SEQUENCE, packet->psn, out);
 }
 

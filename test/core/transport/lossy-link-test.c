@@ -461,6 +461,7 @@ static void draw_settings(struct run *run)
     assert_non_null(run->rx_env.reorder);
     run->rx_env.nack_interval_ps = test_between(r, 0, 8) * US;
     run->rx_env.ack_every = test_chance(r, 50) ? 1 : test_between(r, 2, 20);
+    run->rx_env.sack_every = test_chance(r, 50) ? 1 : test_between(r, 0, 20);
     run->rx_env.fallback_after = test_between(r, 0, 20);
     const uint32_t limit = test_between(r, 0, 4);
     const uint64_t rate = test_chance(r, 30) ? 0 : test_between(r, 1, 1000) * UINT64_C(100000000);

@@ -3,8 +3,9 @@
 #define EUNOMIA_TRANSPORT_PAIR_H
 
 /**
- * A sender and a receiver over a path that reorders at random and loses nothing. At every moment it
- * is checked that a message shows only when all before it on the QP has come.
+ * A sender and a receiver over a path that reorders at random and loses nothing, with answers
+ * coalesced at random. At every moment it is checked that a message shows only when all before it
+ * on the QP has come. There are no timers: whoever waited for one would never end.
  */
 #include "event-queue.h"
 
@@ -43,7 +44,11 @@ static inline void pair_init(struct pair *p, struct test_random *r, enum eun_gat
     p->tx_env = test_sender_env();
     p->tx_env.gate = gate;
     p->tx_env.gate_scope_message = scope_message;
+    p->tx_env.window_bytes =
+        test_chance(&p->r, 50) ? 0 : test_between(&p->r, 1, 10) * p->tx_env.mtu;
     p->rx_env = test_receiver_env(test_reorder(1024));
+    p->rx_env.ack_every = test_between(&p->r, 1, 20);
+    p->rx_env.sack_every = test_between(&p->r, 0, 20);
     if (gate == EUN_GATE_RECEIVER)
         test_stage(&p->rx_env, &p->staging, staging_limit, UINT64_C(256000000000));
     p->tx = eun_sender_new(&eun_transport_eunomia, p->origin);

@@ -275,6 +275,32 @@ static void acks_are_coalesced_in_order_only(void **state)
     close_end(&end);
 }
 
+/** One SACK for several held packets, unless the sender asks; what came before is told again. */
+static void sacks_are_coalesced(void **state)
+{
+    (void)state;
+    struct end end;
+    open_end(&end, 1024, 0);
+    end.env.sack_every = 4;
+    uint32_t sacks = 0;
+    for (uint32_t psn = 1; psn <= 20; psn++) {
+        const struct eun_rx_verdict v = arrive(&end, psn, 0, 0, false);
+        assert_int_equal(v.disposition, EUN_RX_HELD);
+        assert_int_equal(v.feedback.kind == EUN_FEEDBACK_SACK, psn % 4 == 0);
+        sacks += v.feedback.kind != EUN_FEEDBACK_NONE;
+    }
+    assert_int_equal(sacks, 5);
+    const struct eun_data asks = {.psn = 22, .ack_request = true};
+    struct eun_rx_verdict v;
+    EUNOMIA->receive(&end.rx, &end.env, &asks, 0, &v);
+    assert_answer(&v, EUN_FEEDBACK_SACK, 0, 0, 22);
+    v = arrive(&end, 5, 0, 0, false);
+    assert_answer(&v, EUN_FEEDBACK_SACK, 0, 0, 5);
+    v = arrive(&end, 0, 0, 0, false);
+    assert_answer(&v, EUN_FEEDBACK_ACK, 0, 21, 0);
+    close_end(&end);
+}
+
 /** Gate `receiver`: an early Last takes a slot, is refused without one, frees it when complete. */
 static void early_lasts_are_staged(void **state)
 {
@@ -879,6 +905,7 @@ int main(void)
         cmocka_unit_test(contradictions_are_rejected),
         cmocka_unit_test(answers_name_what_happened),
         cmocka_unit_test(acks_are_coalesced_in_order_only),
+        cmocka_unit_test(sacks_are_coalesced),
         cmocka_unit_test(early_lasts_are_staged),
         cmocka_unit_test(refusals_degrade_to_go_back_n),
         cmocka_unit_test(sack_is_advice),
