@@ -13,12 +13,13 @@
 #include "fuzz.h"
 
 #include "core/transport/receiver-internal.h"
+#include "core/transport/staging.h"
 #include "core/transport/transport.h"
 
 #include <string.h>
 
 #define QPS 4u
-#define PLACES 512u /* two windows of 256 PSNs */
+#define PLACES 8192u /* two windows of 4,096 PSNs */
 #define US INT64_C(1000000)
 #define VALIDATE_EVERY 64u
 
@@ -43,6 +44,7 @@ struct world {
     struct fuzz_input in;
     const struct eun_transport *transport;
     struct eun_receiver_env env;
+    struct eun_staging staging;
     struct eun_reorder_config config;
     struct qp qp[QPS];
     int64_t now;
@@ -134,7 +136,7 @@ static void check_nack(const struct world *w, const struct eun_data *packet, uin
         FUZZ_CHECK(eun_reorder_stats(w->env.reorder)->alloc_miss == misses + 1u);
         break;
     case EUN_NACK_STAGING:
-        FUZZ_CHECK(packet->last && w->env.stage_last && w->env.staged == w->env.staging_limit);
+        FUZZ_CHECK(packet->last && w->env.staging && !eun_staging_has_room(w->env.staging));
         break;
     default:
         FUZZ_CHECK(v->feedback.reason == EUN_NACK_DEGRADED);
@@ -162,7 +164,7 @@ static void check_qp(const struct world *w, const struct qp *qp)
 {
     const struct eun_receiver *rx = &qp->rx;
     FUZZ_CHECK(rx->expected == qp->origin + (uint32_t)qp->expected);
-    FUZZ_CHECK(rx->staged == (w->env.stage_last ? qp->lasts_held : 0));
+    FUZZ_CHECK((rx->staged != EUN_STAGING_NONE) == (w->env.staging && qp->lasts_held > 0));
     FUZZ_CHECK(qp->held_count == 0 || (rx->ahead && !rx->degraded));
     FUZZ_CHECK(rx->msn == (qp->completed & EUN_MSN_MASK));
     if (qp->forged)
@@ -178,10 +180,13 @@ static void check_qp(const struct world *w, const struct qp *qp)
 static void validate(struct world *w)
 {
     const char *reason = NULL;
+    struct eun_staged copy;
     uint32_t staged = 0;
-    for (uint32_t i = 0; i < QPS; i++)
-        staged += w->qp[i].rx.staged;
-    FUZZ_CHECK(w->env.staged == staged);
+    while (w->env.staging && eun_staging_finished(&w->staging, w->now, &copy))
+        ;
+    for (uint32_t i = 0; w->env.staging && i < QPS; i++)
+        staged += w->qp[i].lasts_held;
+    FUZZ_CHECK(w->staging.used == staged);
     if (!w->env.reorder)
         return;
     FUZZ_CHECK(eun_reorder_scrub(w->env.reorder) == w->leaked);
@@ -314,7 +319,6 @@ static void close_qp(struct world *w, uint32_t index)
     eun_receiver_close(&qp->rx, &w->env);
     twin_forget(qp);
     qp->open = false;
-    FUZZ_CHECK(qp->rx.staged == 0);
 }
 
 /** The ordering memory of the QP turns out to be corrupt. */
@@ -402,15 +406,22 @@ static void read_config(struct world *w)
     struct fuzz_input *in = &w->in;
     const uint32_t flags = fuzz_byte(in);
     w->transport = flags & 1u ? &eun_transport_gbn : &eun_transport_eunomia;
-    w->env.stage_last = (flags & 2u) != 0;
     w->config.block_bits = flags & 4u ? 8 : 16;
     w->config.banks = 1u + (flags >> 3) % 4u;
     w->config.blocks = fuzz_u16(in) % 512u;
-    w->config.cap_psns = 1u + fuzz_byte(in) % (w->config.block_bits * EUN_HD_BLOCK_IDS);
+    w->config.chains = (flags & 32u) != 0;
+    w->config.reserve = flags & 128u ? w->config.blocks / 4u : 0;
+    const uint32_t cap = fuzz_byte(in);
+    w->config.cap_psns =
+        1u + (flags & 64u ? cap * 16u : cap % (w->config.block_bits * EUN_HD_BLOCK_IDS));
     w->config.idle_epoch_ps = (int64_t)fuzz_byte(in) * US;
     w->env.ack_every = 1u + fuzz_byte(in) % 16u;
     w->env.fallback_after = fuzz_byte(in) % 8u;
-    w->env.staging_limit = fuzz_byte(in) % 8u;
+    const uint32_t staging_limit = fuzz_byte(in) % 8u;
+    if ((flags & 2u) != 0) {
+        FUZZ_CHECK(eun_staging_init(&w->staging, staging_limit, 0));
+        w->env.staging = &w->staging;
+    }
     w->env.nack_interval_ps = (int64_t)fuzz_byte(in) * US;
     if (!w->transport->tolerates_reordering)
         return;
@@ -437,5 +448,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (w.env.reorder)
         FUZZ_CHECK(eun_reorder_stats(w.env.reorder)->blocks_in_use == 0);
     eun_reorder_free(w.env.reorder);
+    eun_staging_dispose(&w.staging);
     return 0;
 }

@@ -4,6 +4,7 @@
 #include "core/switch/balancer.h"
 #include "eunomia-scheduler.h"
 
+#include "ns3/abort.h"
 #include "ns3/config.h"
 #include "ns3/object-factory.h"
 #include "ns3/rng-seed-manager.h"
@@ -177,6 +178,7 @@ void EunomiaExperiment::SetDefaults()
     SetDefault("EunomiaNic::Verb", o.verb);
     SetDefault("EunomiaNic::Gate", o.gate);
     SetDefault("EunomiaNic::GateScope", o.gateScope);
+    SetDefault("EunomiaNic::AckEvery", o.ackEvery);
     SetDefault("EunomiaNic::Mtu", o.mtu);
     SetDefault("EunomiaNic::FlatOverhead", o.flatOverhead);
     SetDefault("EunomiaNic::PoolBlocks", o.poolBlocks);
@@ -185,14 +187,8 @@ void EunomiaExperiment::SetDefaults()
     SetDefault("EunomiaNic::IdleEpoch", Picoseconds(o.idleEpochPs));
     eun_overhead overhead;
     const bool ordered = !eun_transport_find(o.transport.c_str())->tolerates_reordering;
-    if (o.flatOverhead) {
-        eun_overhead_flat(&overhead, o.flatOverhead);
-    } else {
-        const eun_verb verb = o.verb == "send"    ? EUN_VERB_SEND
-                              : o.verb == "write" ? EUN_VERB_WRITE
-                                                  : EUN_VERB_WRITE_IMM;
-        eun_overhead_roce(&overhead, verb, ordered);
-    }
+    NS_ABORT_MSG_UNLESS(eun_overhead_choose(&overhead, o.verb.c_str(), o.flatOverhead, ordered),
+                        "the options were checked");
     SetDefault("EunomiaLink::Gap", overhead.gap);
     SetDefault("EunomiaSwitch::PauseFrame", overhead.pfc);
     SetDefault("EunomiaSwitch::MaxFrame", eun_overhead_data(&overhead, o.mtu, true, true));

@@ -79,7 +79,7 @@ void EunomiaFlowDriver::Open(const EunomiaFlow &flow)
     if (slot >= m_live.size()) {
         m_live.resize(slot + 1);
     }
-    m_live[slot] = Live{flow, qp, true};
+    m_live[slot] = Live{flow, qp, true, 0};
     m_started++;
     m_active++;
     EunomiaFlowStats &stats = (*m_table)[slot];
@@ -104,7 +104,23 @@ void EunomiaFlowDriver::MessagesVisible(EunomiaNic *sender, uint32_t qp, uint32_
         if (--stats.unseen == 0) {
             stats.visiblePs = EunomiaNow();
             m_early += stats.accepted < m_live[slot].flow.bytes;
+            EndIfDone(slot);
         }
+    }
+}
+
+void EunomiaFlowDriver::MessageStaged(EunomiaNic *sender, uint32_t qp, int64_t waitPs)
+{
+    (*m_table)[Posted(sender->GetHost(), qp).front()].gateWaitPs += waitPs;
+    m_gateWaitPs += waitPs;
+}
+
+void EunomiaFlowDriver::EndIfDone(uint32_t slot)
+{
+    const EunomiaFlowStats &stats = (*m_table)[slot];
+    if (stats.messages == 0 && stats.unseen == 0) {
+        m_done++;
+        End(slot, "done");
     }
 }
 
@@ -116,10 +132,10 @@ void EunomiaFlowDriver::MessageCompleted(EunomiaNic *, uint32_t, const eun_messa
     stats.gateWaitPs += message.wait_ps;
     m_gateWaitPs += message.wait_ps;
     if (--stats.messages == 0) {
-        // A sender that knows of completion before the receiver does would be early, too.
-        m_early += stats.unseen != 0;
-        m_done++;
-        End(slot, "done");
+        // A sender that knows of completion before the receiver has all would be early, too.
+        m_early += stats.accepted < m_live[slot].flow.bytes;
+        m_live[slot].completedPs = EunomiaNow();
+        EndIfDone(slot);
     }
 }
 
@@ -171,7 +187,7 @@ void EunomiaFlowDriver::End(uint32_t slot, const std::string &status)
     EunomiaFlowRecord record = Record(live, slot);
     record.status = status;
     if (status == "done") {
-        record.fctPs = EunomiaNow() - live.flow.startPs;
+        record.fctPs = live.completedPs - live.flow.startPs;
     }
     m_report(record);
     live.alive = false;

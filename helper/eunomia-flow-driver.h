@@ -43,7 +43,7 @@ class EunomiaFlowDriver : public EunomiaNicUser {
     uint64_t GetFailed() const { return m_failed; }
     uint64_t GetActive() const { return m_active; }
     uint64_t GetCompletions() const { return m_completions; }
-    /** Flows reported visible although a payload byte was missing; the invariant is 0. */
+    /** Flows visible or complete although a payload byte was missing; the invariant is 0. */
     uint64_t GetEarly() const { return m_early; }
     int64_t GetGateWait() const { return m_gateWaitPs; }
     /** Called when the last flow has started, or there is none: the drain time begins. */
@@ -54,6 +54,7 @@ class EunomiaFlowDriver : public EunomiaNicUser {
     // EunomiaNicUser
     void MessageCompleted(EunomiaNic *sender, uint32_t qp, const eun_message &message) override;
     void MessagesVisible(EunomiaNic *sender, uint32_t qp, uint32_t count) override;
+    void MessageStaged(EunomiaNic *sender, uint32_t qp, int64_t waitPs) override;
     void QpFailed(EunomiaNic *sender, uint32_t qp, const char *reason) override;
 
   private:
@@ -61,6 +62,7 @@ class EunomiaFlowDriver : public EunomiaNicUser {
         EunomiaFlow flow;
         uint32_t qp;
         bool alive;
+        int64_t completedPs; //!< when its last message completed at the sender
     };
 
     void StartDue();
@@ -69,6 +71,8 @@ class EunomiaFlowDriver : public EunomiaNicUser {
     /** Slots of the messages posted on a QP and not yet visible, oldest first. */
     std::deque<uint32_t> &Posted(uint32_t host, uint32_t qp);
     void End(uint32_t slot, const std::string &status);
+    /** Ends a flow that is complete at the sender and visible at the receiver. */
+    void EndIfDone(uint32_t slot);
     EunomiaFlowRecord Record(const Live &live, uint32_t slot) const;
 
     EunomiaFabric &m_fabric;

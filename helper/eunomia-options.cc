@@ -139,6 +139,7 @@ EunomiaOptions::EunomiaOptions()
           {"gate", "auto",
            "none, sender, receiver; auto: sender for write on a reorder-tolerant transport"},
           {"gateScope", "qp", "sender gate waits for all of the qp, or the message"},
+          {"ackEvery", "1", "in-order packets that one ACK covers, 1..65535"},
           {"poolBlocks", "1024", "2-byte blocks in the ordering pool of a NIC, 0..1000000"},
           {"qpCap", "256", "PSNs that a QP may hold ahead, 1..4096"},
           {"idleEpoch", "256us", "reordering metadata goes back after this"},
@@ -325,6 +326,7 @@ void EunomiaOptions::ResolveTransport()
     verb = Choice("verb", {"send", "write", "write-imm"});
     gate = Choice("gate", {"auto", "none", "sender", "receiver"});
     gateScope = Choice("gateScope", {"qp", "message"});
+    ackEvery = static_cast<uint32_t>(Integer("ackEvery", 1, 65535));
     poolBlocks = static_cast<uint32_t>(Integer("poolBlocks", 0, 1000000));
     qpCap = static_cast<uint32_t>(Integer("qpCap", 1, 4096));
     banks = static_cast<uint32_t>(Integer("banks", 1, 1024));

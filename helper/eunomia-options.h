@@ -52,6 +52,7 @@ class EunomiaOptions {
     std::string verb;
     std::string gate;
     std::string gateScope;
+    uint32_t ackEvery = 0;
     uint32_t poolBlocks = 0;
     uint32_t qpCap = 0;
     int64_t idleEpochPs = 0;

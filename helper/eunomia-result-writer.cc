@@ -131,6 +131,23 @@ void WriteTraffic(EunomiaJsonWriter *json, const char *name, const EunomiaTraffi
     json->EndObject();
 }
 
+/** Bytes of each kind of answer as percent of the bytes of data frames. */
+void WriteFeedback(EunomiaJsonWriter *json, const EunomiaTraffic &bytes)
+{
+    const auto percent = [&bytes](uint64_t part) {
+        return bytes.data > 0 ? 100 * static_cast<double>(part) / static_cast<double>(bytes.data)
+                              : std::numeric_limits<double>::quiet_NaN();
+    };
+    json->Key("feedback");
+    json->BeginObject();
+    json->Fixed("ack_pct", percent(bytes.ack), DECIMALS);
+    json->Fixed("sack_pct", percent(bytes.sack), DECIMALS);
+    json->Fixed("nack_pct", percent(bytes.nack), DECIMALS);
+    json->Fixed("cnp_pct", percent(bytes.cnp), DECIMALS);
+    json->Fixed("ordering_pct", percent(bytes.sack + bytes.nack), DECIMALS);
+    json->EndObject();
+}
+
 void WriteOrdering(EunomiaJsonWriter *json, const EunomiaSummary &summary)
 {
     json->Key("reorder");
@@ -324,6 +341,7 @@ std::string EunomiaResultWriter::SummaryText(const EunomiaSummary &summary)
     json.Uint("ecn_marks", summary.ecnMarks);
     WriteTraffic(&json, "packets", summary.packets);
     WriteTraffic(&json, "bytes", summary.bytes);
+    WriteFeedback(&json, summary.bytes);
     WriteOrdering(&json, summary);
     WriteConservation(&json, summary);
     json.EndObject();

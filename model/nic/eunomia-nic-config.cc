@@ -69,6 +69,11 @@ TypeId EunomiaNic::AddTransportAttributes(TypeId tid)
         .AddAttribute("AckEvery", "In-order packets that one ACK covers.", UintegerValue(1),
                       MakeUintegerAccessor(&EunomiaNic::m_ackEvery),
                       MakeUintegerChecker<uint32_t>(1))
+        .AddAttribute("SackEvery",
+                      "Of this many packets that a QP holds, one is reported by a SACK; what the "
+                      "sender asks about always is.",
+                      UintegerValue(1), MakeUintegerAccessor(&EunomiaNic::m_sackEvery),
+                      MakeUintegerChecker<uint32_t>(1))
         .AddAttribute("NackInterval", "A go-back-N NACK for the same PSN repeats after this.",
                       TimeValue(MicroSeconds(4)), MakeTimeAccessor(&EunomiaNic::m_nackInterval),
                       MakeTimeChecker(Time(0)))
@@ -109,7 +114,13 @@ TypeId EunomiaNic::AddOrderingAttributes(TypeId tid)
                       MakeUintegerChecker<uint32_t>(1))
         .AddAttribute("StagingLimit", "Last packets that the receiver gate can stage.",
                       UintegerValue(64), MakeUintegerAccessor(&EunomiaNic::m_stagingLimit),
-                      MakeUintegerChecker<uint32_t>());
+                      MakeUintegerChecker<uint32_t>(0, EUN_STAGING_LIMIT_MAX))
+        .AddAttribute("StagingRate",
+                      "Rate of the DMA engine that copies staged Last packets to their place once "
+                      "the gap before them has closed, one after the other; 0bps: at once. The "
+                      "default is about that of PCIe 4.0 x16.",
+                      DataRateValue(DataRate("256Gbps")),
+                      MakeDataRateAccessor(&EunomiaNic::m_stagingRate), MakeDataRateChecker());
 }
 
 TypeId EunomiaNic::AddCongestionAttributes(TypeId tid)
@@ -167,7 +178,6 @@ std::string EunomiaNic::Configure()
     if (!problem.empty()) {
         return problem;
     }
-    ConfigureOverhead();
     ConfigureCongestion();
     m_txEnv.mtu = m_mtu;
     m_txEnv.cap_psns = m_qpCap;
@@ -176,8 +186,8 @@ std::string EunomiaNic::Configure()
     m_txEnv.retry_limit = m_retryLimit;
     m_rxEnv.nack_interval_ps = m_nackInterval.GetTimeStep();
     m_rxEnv.ack_every = m_ackEvery;
+    m_rxEnv.sack_every = m_sackEvery;
     m_rxEnv.fallback_after = m_fallbackAfter;
-    m_rxEnv.staging_limit = m_stagingLimit;
     m_configured = true;
     return "";
 }
@@ -192,7 +202,8 @@ std::string EunomiaNic::ConfigureNames()
     if (!m_cc) {
         return "CongestionControl: there is no control " + m_ccName;
     }
-    if (m_verb != "send" && m_verb != "write" && m_verb != "write-imm") {
+    if (!eun_overhead_choose(&m_overhead, m_verb.c_str(), m_flatOverhead,
+                             !m_transport->tolerates_reordering)) {
         return "Verb: there is no verb " + m_verb;
     }
     return "";
@@ -216,20 +227,13 @@ std::string EunomiaNic::ConfigureGate()
         return "GateScope: there is no scope " + m_gateScope;
     }
     m_txEnv.gate_scope_message = m_gateScope == "message";
-    m_rxEnv.stage_last = m_txEnv.gate == EUN_GATE_RECEIVER;
-    return "";
-}
-
-void EunomiaNic::ConfigureOverhead()
-{
-    if (m_flatOverhead) {
-        eun_overhead_flat(&m_overhead, m_flatOverhead);
-        return;
+    if (m_txEnv.gate != EUN_GATE_RECEIVER) {
+        return "";
     }
-    const eun_verb verb = m_verb == "send"    ? EUN_VERB_SEND
-                          : m_verb == "write" ? EUN_VERB_WRITE
-                                              : EUN_VERB_WRITE_IMM;
-    eun_overhead_roce(&m_overhead, verb, !m_transport->tolerates_reordering);
+    NS_ABORT_MSG_UNLESS(eun_staging_init(&m_staging, m_stagingLimit, m_stagingRate.GetBitRate()),
+                        "out of memory");
+    m_rxEnv.staging = &m_staging;
+    return "";
 }
 
 std::string EunomiaNic::ConfigureOrdering()

@@ -18,7 +18,8 @@ EunomiaNic::TxQp::TxQp(EunomiaNic *owner, uint32_t n)
 
 EunomiaNic::EunomiaNic()
     : m_pool(SimulationSingleton<EunomiaFramePool>::Get()),
-      m_flows(SimulationSingleton<EunomiaFlowTable>::Get()), m_paceTimer(this), m_sweepTimer(this)
+      m_flows(SimulationSingleton<EunomiaFlowTable>::Get()), m_paceTimer(this), m_sweepTimer(this),
+      m_copyTimer(this)
 {
 }
 
@@ -27,6 +28,7 @@ EunomiaNic::~EunomiaNic()
     for (const auto &qp : m_tx) {
         eun_sender_free(qp->tx);
     }
+    eun_staging_dispose(&m_staging);
     eun_reorder_free(m_reorder);
 }
 
@@ -61,13 +63,30 @@ void EunomiaNic::RequireConfigured()
     }
 }
 
+/** May the first of `numbers` be used again? Else it rests on, at the end. */
+template <typename Life>
+static bool HasRested(std::deque<uint32_t> &numbers, const Life &life)
+{
+    if (numbers.empty()) {
+        return false;
+    }
+    const uint32_t first = numbers.front();
+    if (eun_generation_may_begin(&life(first), EunomiaNow())) {
+        return true;
+    }
+    numbers.pop_front();
+    numbers.push_back(first);
+    return false;
+}
+
 uint32_t EunomiaNic::Connect(Ptr<EunomiaNic> peer, uint8_t priority)
 {
     NS_ABORT_MSG_UNLESS(priority >= 1 && priority <= 7, "data priority " << +priority);
     RequireConfigured();
-    if (m_freeTx.empty()) {
-        m_freeTx.push_back(static_cast<uint32_t>(m_tx.size()));
-        m_tx.push_back(std::make_unique<TxQp>(this, m_freeTx.back()));
+    const auto life = [this](uint32_t n) -> eun_generation & { return m_tx[n]->life; };
+    if (!HasRested(m_freeTx, life)) {
+        m_freeTx.push_front(static_cast<uint32_t>(m_tx.size()));
+        m_tx.push_back(std::make_unique<TxQp>(this, m_freeTx.front()));
         m_tx.back()->tx = eun_sender_new(m_transport, m_firstPsn);
         NS_ABORT_MSG_UNLESS(m_tx.back()->tx, "out of memory");
     }
@@ -76,7 +95,7 @@ uint32_t EunomiaNic::Connect(Ptr<EunomiaNic> peer, uint8_t priority)
     eun_sender_reset(qp.tx, m_transport, m_firstPsn);
     m_cc->init(&qp.cc, &m_ccConfig);
     qp.open = true;
-    qp.generation = (qp.generation + 1) & 0x7f;
+    eun_generation_begin(&qp.life, EunomiaNow());
     qp.priority = priority;
     qp.nextAvailPs = 0;
     qp.peer = PeekPointer(peer);
@@ -85,15 +104,16 @@ uint32_t EunomiaNic::Connect(Ptr<EunomiaNic> peer, uint8_t priority)
                                                  static_cast<uint64_t>(peer->m_host) << 16 |
                                                  (m_connections++ & 0xffff)));
     qp.peerQp = peer->OpenReceiver(this, qp);
-    qp.peerGeneration = peer->m_rx[qp.peerQp].generation;
+    qp.peerGeneration = peer->m_rx[qp.peerQp].life.number;
     return qp.number;
 }
 
 uint32_t EunomiaNic::OpenReceiver(EunomiaNic *peer, const TxQp &peerQp)
 {
     RequireConfigured();
-    if (m_freeRx.empty()) {
-        m_freeRx.push_back(static_cast<uint32_t>(m_rx.size()));
+    const auto life = [this](uint32_t n) -> eun_generation & { return m_rx[n].life; };
+    if (!HasRested(m_freeRx, life)) {
+        m_freeRx.push_front(static_cast<uint32_t>(m_rx.size()));
         m_rx.emplace_back();
     }
     const uint32_t number = m_freeRx.front();
@@ -107,8 +127,8 @@ uint32_t EunomiaNic::OpenReceiver(EunomiaNic *peer, const TxQp &peerQp)
     qp.nextCnpPs = 0;
     qp.peer = peer;
     qp.peerQp = peerQp.number;
-    qp.generation = (qp.generation + 1) & 0x7f;
-    qp.peerGeneration = peerQp.generation;
+    eun_generation_begin(&qp.life, EunomiaNow());
+    qp.peerGeneration = peerQp.life.number;
     qp.entropy = static_cast<uint32_t>(eun_mix64(peerQp.entropy));
     return number;
 }
@@ -133,6 +153,44 @@ void EunomiaNic::CloseReceiver(uint32_t number)
     eun_receiver_close(&qp.rx, &m_rxEnv);
     qp.open = false;
     m_freeRx.push_back(number);
+}
+
+void EunomiaNic::Restart()
+{
+    struct Failing {
+        TxQp *qp;
+        uint8_t life;
+        const char *reason;
+    };
+    // Users may connect anew as they hear of it: what fails is what is open now.
+    std::vector<Failing> failing;
+    for (const RxQp &qp : m_rx) {
+        if (qp.open) {
+            failing.push_back(
+                {qp.peer->m_tx[qp.peerQp].get(), qp.peerGeneration, "receiver-restart"});
+        }
+    }
+    for (const auto &qp : m_tx) {
+        if (qp->open) {
+            failing.push_back({qp.get(), qp->life.number, "nic-restart"});
+        }
+    }
+    for (const Failing &f : failing) {
+        if (f.qp->open && f.qp->life.number == f.life) {
+            f.qp->nic->Fail(*f.qp, f.reason);
+        }
+    }
+}
+
+void EunomiaNic::Fail(TxQp &qp, const char *reason)
+{
+    const uint8_t life = qp.life.number;
+    if (m_user) {
+        m_user->QpFailed(this, qp.number, reason);
+    }
+    if (qp.open && qp.life.number == life) {
+        Close(qp.number);
+    }
 }
 
 void EunomiaNic::Post(uint32_t number, uint32_t bytes, uint32_t flow)
@@ -328,7 +386,7 @@ EunomiaFrame *EunomiaNic::NewControl(EunomiaFrameKind kind, uint32_t bytes, cons
 void EunomiaNic::ReceiveData(EunomiaFrame *frame)
 {
     RxQp &qp = m_rx[frame->qp];
-    if (!qp.open || qp.generation != frame->generation || qp.peer->m_host != frame->src) {
+    if (!qp.open || qp.life.number != frame->generation || qp.peer->m_host != frame->src) {
         m_stale++;
         m_pool->Release(frame);
         return;
@@ -354,9 +412,25 @@ void EunomiaNic::ReceiveData(EunomiaFrame *frame)
         const bool refused = verdict.feedback.kind == EUN_FEEDBACK_NACK;
         Answer(qp, verdict.feedback, m_echoInAck && (ce || refused));
     }
-    if (verdict.completed && m_user) {
-        m_user->MessagesVisible(qp.peer, qp.peerQp, verdict.completed);
+    if (verdict.visible && m_user) {
+        m_user->MessagesVisible(qp.peer, qp.peerQp, verdict.visible);
     }
+    if (verdict.visible != verdict.completed) {
+        ReportCopied();
+    }
+}
+
+void EunomiaNic::ReportCopied()
+{
+    eun_staged copy;
+    while (eun_staging_finished(&m_staging, EunomiaNow(), &copy)) {
+        const RxQp &qp = m_rx[copy.rx->qp];
+        if (m_user) {
+            m_user->MessageStaged(qp.peer, qp.peerQp, copy.done_ps - copy.since_ps);
+            m_user->MessagesVisible(qp.peer, qp.peerQp, copy.messages);
+        }
+    }
+    m_copyTimer.Arm(eun_staging_deadline(&m_staging));
 }
 
 void EunomiaNic::Account(EunomiaFrame *frame, const eun_rx_verdict &verdict)
@@ -416,7 +490,7 @@ void EunomiaNic::ReceiveFeedback(EunomiaFrame *frame)
     const EunomiaFrame f = *frame;
     m_pool->Release(frame);
     TxQp &qp = *m_tx[f.qp];
-    if (!qp.open || qp.generation != f.generation || qp.peer->m_host != f.src) {
+    if (!qp.open || qp.life.number != f.generation || qp.peer->m_host != f.src) {
         m_stale++;
         return;
     }
@@ -446,15 +520,15 @@ void EunomiaNic::ReceiveFeedback(EunomiaFrame *frame)
 bool EunomiaNic::ReportCompleted(TxQp &qp)
 {
     // The user may close the QP, and open the number again, before it returns.
-    const uint8_t generation = qp.generation;
+    const uint8_t generation = qp.life.number;
     eun_message message;
-    while (qp.open && qp.generation == generation && eun_sender_completed(qp.tx, &message)) {
+    while (qp.open && qp.life.number == generation && eun_sender_completed(qp.tx, &message)) {
         m_completionTrace(qp.number, message.bytes, TimeStep(message.wait_ps));
         if (m_user) {
             m_user->MessageCompleted(this, qp.number, message);
         }
     }
-    return qp.open && qp.generation == generation;
+    return qp.open && qp.life.number == generation;
 }
 
 void EunomiaNic::NotifyCongestion(TxQp &qp)

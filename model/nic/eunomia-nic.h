@@ -3,6 +3,8 @@
 #define EUNOMIA_NIC_H
 
 #include "core/congestion/congestion.h"
+#include "core/transport/generation.h"
+#include "core/transport/staging.h"
 #include "core/transport/transport.h"
 #include "core/wire/overhead.h"
 #include "eunomia-flow-table.h"
@@ -27,8 +29,17 @@ class EunomiaNicUser {
     virtual ~EunomiaNicUser() = default;
     /** The sender holds the acknowledgement of every packet of the message. */
     virtual void MessageCompleted(EunomiaNic *sender, uint32_t qp, const eun_message &message) = 0;
-    /** `count` further messages of that QP are whole at the receiver, in order of posting. */
+    /**
+     * `count` further messages of that QP are whole at the receiver, in order of posting. With gate
+     * `receiver` this may come after MessageCompleted(): an acknowledgement says that the NIC has
+     * the bytes.
+     */
     virtual void MessagesVisible(EunomiaNic *sender, uint32_t qp, uint32_t count) = 0;
+    /**
+     * Gate `receiver` staged the Last of the message of that QP that becomes visible next; it
+     * waited there, and for its copy, for `waitPs` in all. MessagesVisible() follows.
+     */
+    virtual void MessageStaged(EunomiaNic *, uint32_t, int64_t) {}
     /** The QP gave up; its messages will not complete. The user closes it. */
     virtual void QpFailed(EunomiaNic *sender, uint32_t qp, const char *reason) = 0;
 };
@@ -64,6 +75,14 @@ class EunomiaNic : public Object, public EunomiaPortOwner {
     uint32_t Connect(Ptr<EunomiaNic> peer, uint8_t priority);
     /** Queues a message of 1..2^31 bytes; `flow` is a slot of the EunomiaFlowTable. */
     void Post(uint32_t qp, uint32_t bytes, uint32_t flow);
+    /**
+     * The NIC starts anew: it loses its ordering memory and its QPs. As a connection manager would,
+     * out of band, it tells the users of all QPs that end here: QpFailed() with `nic-restart` for
+     * its own requesters, `receiver-restart` for those of its peers. A QP that the user does not
+     * close then is closed. Frames of earlier lives that still arrive are stale; generations
+     * outlive the restart, or a number that is used again at once would take them.
+     */
+    void Restart();
     /** Closes both ends at once; frames of the QP that are still under way will be ignored. */
     void Close(uint32_t qp);
 
@@ -119,7 +138,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner {
         uint32_t entropy = 0;
         EunomiaNic *peer = nullptr;
         uint8_t priority = 0;
-        uint8_t generation = 0;     //!< life of this number; answers carry it
+        eun_generation life{};      //!< of this number; answers carry it
         uint8_t peerGeneration = 0; //!< life of the number at the peer; data carries it
         bool open = false;
         bool queued = false; //!< in a ready list or the pace heap
@@ -135,7 +154,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner {
         EunomiaNic *peer = nullptr;
         uint32_t peerQp = 0;
         uint32_t entropy = 0;
-        uint8_t generation = 0;     //!< life of this number; data carries it
+        eun_generation life{};      //!< of this number; data carries it
         uint8_t peerGeneration = 0; //!< life of the number at the peer; answers carry it
         bool open = false;
     };
@@ -152,11 +171,15 @@ class EunomiaNic : public Object, public EunomiaPortOwner {
         TxQp *tail = nullptr;
     };
 
+    /** Tells the user; closes the QP where the user has not. */
+    void Fail(TxQp &qp, const char *reason);
     uint32_t OpenReceiver(EunomiaNic *peer, const TxQp &peerQp);
     void CloseReceiver(uint32_t qp);
     void ReceiveData(EunomiaFrame *frame);
     void Answer(RxQp &qp, const eun_feedback &feedback, bool echo);
     void SendCnp(RxQp &qp);
+    /** Tells the user of the messages whose staged Last has been copied by now. */
+    void ReportCopied();
     void Account(EunomiaFrame *frame, const eun_rx_verdict &verdict);
     void ReceiveFeedback(EunomiaFrame *frame);
     /** Tells the user what has completed; false where the QP is no longer open after that. */
@@ -182,7 +205,6 @@ class EunomiaNic : public Object, public EunomiaPortOwner {
     EunomiaFrame *NewControl(EunomiaFrameKind kind, uint32_t bytes, const RxQp &qp);
     std::string ConfigureNames();
     std::string ConfigureGate();
-    void ConfigureOverhead();
     std::string ConfigureOrdering();
     void RequireConfigured();
     void ConfigureCongestion();
@@ -206,6 +228,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner {
     eun_cc_config m_ccConfig{};
     eun_overhead m_overhead{};
     eun_reorder *m_reorder = nullptr;
+    eun_staging m_staging{};
     std::array<ReadyList, 8> m_ready;
     uint32_t m_readyMask = 0;
     uint32_t m_turn = 1;
@@ -217,6 +240,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner {
     std::deque<uint32_t> m_freeRx;
     EunomiaTimer<EunomiaNic, &EunomiaNic::PaceExpired> m_paceTimer;
     EunomiaTimer<EunomiaNic, &EunomiaNic::Sweep> m_sweepTimer;
+    EunomiaTimer<EunomiaNic, &EunomiaNic::ReportCopied> m_copyTimer;
 
     std::array<uint64_t, EUNOMIA_FRAME_KINDS> m_made{};
     std::array<uint64_t, EUNOMIA_FRAME_KINDS> m_madeBytes{};
@@ -240,6 +264,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner {
     uint32_t m_flatOverhead;
     uint32_t m_window;
     uint32_t m_ackEvery;
+    uint32_t m_sackEvery;
     uint32_t m_retryLimit;
     uint32_t m_poolBlocks;
     uint32_t m_qpCap;
@@ -247,6 +272,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner {
     bool m_linkMetadata;
     uint32_t m_fallbackAfter;
     uint32_t m_stagingLimit;
+    DataRate m_stagingRate;
     double m_gain;
     uint32_t m_fastRecovery;
     bool m_clampTarget;

@@ -346,6 +346,8 @@ class AttributesCase : public TestCase {
         const double all = acks({});
         NS_TEST_EXPECT_MSG_EQ(all, EunomiaTestNumber(m_summary, "data"), "an ACK a packet");
         NS_TEST_EXPECT_MSG_LT(acks({"--ns3::EunomiaNic::AckEvery=8"}), all / 2, "fewer ACKs");
+        NS_TEST_EXPECT_MSG_LT(acks({"--ackEvery=9"}), all / 2, "fewer ACKs, by the option");
+        acks({"--ns3::EunomiaNic::AckEvery=8"});
         NS_TEST_EXPECT_MSG_NE(m_summary.find("\"ns3::EunomiaNic::AckEvery\": \"8\""),
                               std::string::npos, "in the summary");
         NS_TEST_EXPECT_MSG_EQ(acks({}), all, "and it does not linger");

@@ -472,6 +472,81 @@ class RandomCase : public TestCase {
     }
 };
 
+/** A NIC that restarts fails its flows with the reason, whichever end it is; later ones are done.
+ */
+class RestartCase : public TestCase {
+  public:
+    RestartCase() : TestCase("a NIC restarts") {}
+
+  private:
+    void DoRun() override
+    {
+        for (const Qps qps : {Qps::PerFlow, Qps::PerPair}) {
+            Simulation simulation;
+            Play play({{0, 0, 1, 3, 1'000'000, 0},
+                       {1, 1, 2, 3, 1'000'000, 0},
+                       {2, 0, 3, 3, 1'000'000, 0},
+                       {3, 0, 1, 3, 10'000, 30 * US},
+                       {4, 1, 2, 3, 10'000, 30 * US}},
+                      qps);
+            Simulation::At(20 * US, [&play] { play.fabric.GetNic(1)->Restart(); });
+            play.Run();
+            const char *status[] = {"failed:receiver-restart", "failed:nic-restart", "done", "done",
+                                    "done"};
+            for (uint32_t id = 0; id < 5; id++) {
+                NS_TEST_EXPECT_MSG_EQ(play.Of(id).status, status[id], "flow " << id);
+            }
+            NS_TEST_EXPECT_MSG_EQ(play.driver->GetFailed(), 2, "failed");
+            NS_TEST_EXPECT_MSG_EQ(play.driver->GetEarly(), 0, "early");
+            NS_TEST_EXPECT_MSG_EQ(play.Table().GetAlive(), 0, "no slot in use");
+            NS_TEST_EXPECT_MSG_EQ(play.allEnded.size(), 1, "told, once");
+        }
+    }
+};
+
+/**
+ * A staging engine so slow that senders hear of completion first: a flow ends when it is visible,
+ * its FCT is that of the sender, and its wait in the gate that of the copies.
+ */
+class SlowStagingCase : public TestCase {
+  public:
+    SlowStagingCase() : TestCase("visible after completion") {}
+
+  private:
+    void DoRun() override
+    {
+        for (const Qps qps : {Qps::PerFlow, Qps::PerPair}) {
+            Simulation simulation;
+            SetDefault("Nic::Verb", "write");
+            SetDefault("Nic::Gate", "receiver");
+            SetDefault("Nic::StagingRate", "100Mbps");
+            SetDefault("Switch::Balancer", "spray");
+            std::vector<EunomiaFlow> flows;
+            for (uint32_t id = 0; id < 40; id++) {
+                flows.push_back({id, id % 2, 2 + id % 2, 3, 20'000 + id, id * US});
+            }
+            Play play(flows, qps);
+            play.Run();
+            uint32_t late = 0;
+            int64_t waits = 0;
+            for (const EunomiaFlowRecord &r : play.records) {
+                NS_TEST_EXPECT_MSG_EQ(r.status, "done", "flow " << r.flow);
+                late += r.visiblePs > r.fctPs;
+                waits += r.gateWaitPs;
+                NS_TEST_EXPECT_MSG_EQ((r.visiblePs <= r.fctPs || qps == Qps::PerPair ||
+                                       r.gateWaitPs > r.visiblePs - r.fctPs),
+                                      true, "flow " << r.flow);
+            }
+            NS_TEST_EXPECT_MSG_EQ(play.records.size(), flows.size(), "all end, once");
+            NS_TEST_EXPECT_MSG_GT(late, 0, "some were visible late");
+            NS_TEST_EXPECT_MSG_EQ(play.driver->GetGateWait(), waits, "the sum of the waits");
+            NS_TEST_EXPECT_MSG_EQ(play.driver->GetEarly(), 0, "early");
+            NS_TEST_EXPECT_MSG_EQ(play.Table().GetAlive(), 0, "no slot in use");
+            NS_TEST_EXPECT_MSG_EQ(play.allEnded.size(), 1, "told, once");
+        }
+    }
+};
+
 class EunomiaFlowDriverTestSuite : public TestSuite {
   public:
     EunomiaFlowDriverTestSuite() : TestSuite("eunomia-flow-driver", Type::UNIT)
@@ -482,6 +557,8 @@ class EunomiaFlowDriverTestSuite : public TestSuite {
         AddTestCase(new LongFlowCase);
 #endif
         AddTestCase(new FailureCase);
+        AddTestCase(new RestartCase);
+        AddTestCase(new SlowStagingCase);
         AddTestCase(new EndsCase);
         AddTestCase(new RandomCase);
     }

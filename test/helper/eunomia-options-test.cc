@@ -147,6 +147,7 @@ class DefaultsCase : public TestCase {
         NS_TEST_EXPECT_MSG_EQ(o.verb, "send", "verb");
         NS_TEST_EXPECT_MSG_EQ(o.gate, "auto", "gate");
         NS_TEST_EXPECT_MSG_EQ(o.gateScope, "qp", "gateScope");
+        NS_TEST_EXPECT_MSG_EQ(o.ackEvery, 1, "ackEvery");
         NS_TEST_EXPECT_MSG_EQ(o.poolBlocks, 1024, "poolBlocks");
         NS_TEST_EXPECT_MSG_EQ(o.qpCap, 256, "qpCap");
         NS_TEST_EXPECT_MSG_EQ(o.idleEpochPs, 256'000'000, "idleEpoch");
@@ -209,6 +210,7 @@ const std::vector<Good> g_good = {
     {"--verb=write-imm", [](const O &o) { return o.verb == "write-imm"; }},
     {"--gate=receiver", [](const O &o) { return o.gate == "receiver"; }},
     {"--gateScope=message", [](const O &o) { return o.gateScope == "message"; }},
+    {"--ackEvery=16", [](const O &o) { return o.ackEvery == 16; }},
     {"--poolBlocks=0", [](const O &o) { return o.poolBlocks == 0; }},
     {"--qpCap=1", [](const O &o) { return o.qpCap == 1; }},
     {"--idleEpoch=1us", [](const O &o) { return o.idleEpochPs == 1'000'000; }},
@@ -285,6 +287,7 @@ class BadCase : public TestCase {
             {"verb", {"", "read", "SEND"}},
             {"gate", {"", "open"}},
             {"gateScope", {"", "flow"}},
+            {"ackEvery", {"", "0", "65536", "all"}},
             {"poolBlocks", {"", "-1", "1000001"}},
             {"qpCap", {"", "0", "4097"}},
             {"idleEpoch", {"", "0", "0us", "256"}},

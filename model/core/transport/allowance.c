@@ -47,10 +47,8 @@ void eun_allowance_restart(struct eun_allowance *a, uint32_t una, uint32_t nxt)
     lower(a, 1, again ? a->threshold : half_of_flight(a, una, nxt), nxt);
 }
 
-void eun_allowance_grow(struct eun_allowance *a, uint32_t packets, uint32_t cap)
+void eun_allowance_grow_limited(struct eun_allowance *a, uint32_t packets, uint32_t cap)
 {
-    if (a->packets == EUN_ALLOWANCE_UNLIMITED)
-        return;
     if (a->packets < a->threshold) {
         const uint32_t room = a->threshold - a->packets;
         const uint32_t step = smaller(packets, room);

@@ -37,7 +37,14 @@ void eun_allowance_cut(struct eun_allowance *a, uint32_t una, uint32_t nxt, uint
 /** The QP fell back, or a timeout passed: starts anew with one packet. */
 void eun_allowance_restart(struct eun_allowance *a, uint32_t una, uint32_t nxt);
 
+/** The rest of eun_allowance_grow(), for an allowance that limits. */
+void eun_allowance_grow_limited(struct eun_allowance *a, uint32_t packets, uint32_t cap);
+
 /** `packets` more are acknowledged; an allowance of `cap` or more limits no longer. */
-void eun_allowance_grow(struct eun_allowance *a, uint32_t packets, uint32_t cap);
+static inline void eun_allowance_grow(struct eun_allowance *a, uint32_t packets, uint32_t cap)
+{
+    if (a->packets != EUN_ALLOWANCE_UNLIMITED)
+        eun_allowance_grow_limited(a, packets, cap);
+}
 
 #endif

@@ -26,24 +26,3 @@ void eun_gate_release(struct eun_message *message, int64_t now)
     if (message->held_since_ps >= 0)
         message->wait_ps = now - message->held_since_ps;
 }
-
-bool eun_gate_may_stage(const struct eun_receiver_env *env)
-{
-    return !env->stage_last || env->staged < env->staging_limit;
-}
-
-void eun_gate_stage(struct eun_receiver_env *env, struct eun_receiver *rx)
-{
-    if (!env->stage_last)
-        return;
-    env->staged++;
-    rx->staged++;
-}
-
-void eun_gate_unstage(struct eun_receiver_env *env, struct eun_receiver *rx, uint32_t count)
-{
-    if (count > rx->staged)
-        count = rx->staged;
-    env->staged -= count;
-    rx->staged -= count;
-}

@@ -7,10 +7,10 @@
  *
  * Gate `sender`: the Last stays with the sender until the earlier PSNs are acknowledged, those of
  * the QP or (scope `message`) those of its own message. Gate `receiver`: a Last that comes early is
- * staged in a slot of the receiving NIC. Gate `none`: neither; the receiver counts.
+ * staged in the receiving NIC (staging.h); one that finds no slot waits with the sender until it is
+ * awaited. Gate `none`: neither; the receiver counts.
  */
 
-#include "receiver.h"
 #include "sender.h"
 
 #ifdef __cplusplus
@@ -30,15 +30,6 @@ void eun_gate_hold(struct eun_message *message, int64_t now);
 
 /** The gate lets the Last of a held `message` go: its wait ends at `now`. */
 void eun_gate_release(struct eun_message *message, int64_t now);
-
-/** Is there room for one more early Last? Always, unless gate `receiver` is in force. */
-bool eun_gate_may_stage(const struct eun_receiver_env *env);
-
-/** Takes a staging slot for `rx`; no effect unless gate `receiver` is in force. */
-void eun_gate_stage(struct eun_receiver_env *env, struct eun_receiver *rx);
-
-/** Gives back up to `count` slots of `rx`. */
-void eun_gate_unstage(struct eun_receiver_env *env, struct eun_receiver *rx, uint32_t count);
 
 #ifdef __cplusplus
 }

@@ -2,17 +2,20 @@
 #include "receiver.h"
 
 #include "../reorder/psn.h"
-#include "gate.h"
+#include "isolation.h"
 #include "receiver-internal.h"
+#include "staging.h"
 
 void eun_receiver_init(struct eun_receiver *rx, uint32_t qp, uint32_t first_psn)
 {
-    *rx = (struct eun_receiver){.qp = qp, .expected = first_psn, .head = first_psn};
+    *rx = (struct eun_receiver){
+        .qp = qp, .expected = first_psn, .head = first_psn, .staged = EUN_STAGING_NONE};
 }
 
 void eun_receiver_close(struct eun_receiver *rx, struct eun_receiver_env *env)
 {
-    eun_gate_unstage(env, rx, rx->staged);
+    if (env->staging)
+        eun_staging_close(env->staging, rx);
     if (env->reorder)
         eun_reorder_close(env->reorder, rx->qp);
 }
@@ -74,7 +77,7 @@ void eun_receiver_go_back_n(struct eun_receiver *rx, const struct eun_receiver_e
     out->advanced = 1;
     rx->expected++;
     if (packet->last) {
-        out->completed = 1;
+        out->completed = out->visible = 1;
         rx->msn = (rx->msn + 1u) & EUN_MSN_MASK;
         rx->head = rx->expected;
         rx->head_slack = 0;
@@ -85,11 +88,12 @@ void eun_receiver_go_back_n(struct eun_receiver *rx, const struct eun_receiver_e
 void eun_receiver_degrade(struct eun_receiver *rx, struct eun_receiver_env *env)
 {
     eun_reorder_forget(env->reorder, rx->qp);
-    eun_gate_unstage(env, rx, rx->staged);
+    if (env->staging)
+        eun_staging_forget(env->staging, rx);
     env->fallbacks++;
     rx->degraded = true;
     rx->normal_at = rx->farthest + 1u;
-    rx->later_valid = false;
+    eun_isolation_forget(rx);
 }
 
 struct eun_feedback eun_receiver_recover(struct eun_receiver *rx, struct eun_receiver_env *env,

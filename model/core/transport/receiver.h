@@ -11,15 +11,19 @@
 extern "C" {
 #endif
 
+struct eun_staging;
+
+/** No slot of a staging buffer. */
+#define EUN_STAGING_NONE UINT32_MAX
+
 /** What the receivers of one NIC share; lives as long as the NIC. */
 struct eun_receiver_env {
     struct eun_reorder *reorder; /**< NULL for transports that never hold packets */
     int64_t nack_interval_ps;    /**< a go-back-N NACK for the same PSN repeats after this */
     uint32_t ack_every;          /**< in-order packets an ACK covers, >= 1; a Last always asks */
+    uint32_t sack_every;         /**< held packets of which one is SACKed, 0 as 1 */
     uint32_t fallback_after;     /**< memory refusals without progress before go-back-N; 0 as 1 */
-    uint32_t staging_limit;      /**< Last packets that may be staged (gate `receiver`) */
-    uint32_t staged;             /**< how many are now */
-    bool stage_last;             /**< gate `receiver` in force */
+    struct eun_staging *staging; /**< gate `receiver`: early Lasts (staging.h); else NULL */
     uint64_t fallbacks;          /**< QPs degraded to go-back-N so far */
 };
 
@@ -38,10 +42,11 @@ struct eun_rx_verdict {
     uint32_t span;                /**< how far ahead, in PSNs */
     uint32_t advanced;            /**< PSNs that the prefix moved */
     uint32_t completed;           /**< messages that became complete, in MSN order */
+    uint32_t visible;             /**< of these, visible at once; eun_staging_finished() has more */
 };
 
 /**
- * State of one responder. The caller holds it; nothing in it needs freeing.
+ * State of one responder. The caller holds it and does not move it; eun_receiver_close() frees.
  *
  * The Head of the message at the cumulative point lies in [head, head + head_slack]. The slack is 0
  * (Head known) except after the prefix passed several messages at once while packets of more than
@@ -54,15 +59,21 @@ struct eun_receiver {
     uint32_t head_slack;   /**< how much later it may be, in PSNs */
     uint32_t msn;          /**< its number, 24 bits */
     uint32_t unacked;      /**< in-order packets since the last answer */
+    uint32_t unsacked;     /**< packets held since the last SACK */
     uint32_t refusals;     /**< memory refusals since the prefix last moved */
     uint32_t nacked;       /**< expected PSN of the last go-back-N NACK */
     int64_t nack_again_ps; /**< when it may be repeated */
-    uint32_t staged;       /**< Last packets of this QP that hold a staging slot */
+    uint32_t staged;       /**< slot of the first of its Lasts that wait, or EUN_STAGING_NONE */
+    uint32_t copying;      /**< slot of the newest of its Lasts that are being copied, ... */
+    uint32_t copies;       /**< ... how many these are; 0: `copying` means nothing */
     uint32_t farthest;     /**< highest PSN that came ahead of the prefix, where `ahead` */
     uint32_t normal_at;    /**< cumulative point at which a degraded QP is normal again */
     uint32_t later_head;   /**< Head of the newest message of which a packet is held */
     uint32_t later_msn;    /**< its number */
+    uint32_t ahead_psn;    /**< farthest PSN that is held; it is of the newest message */
     bool later_valid;      /**< there is such a message past the one at the cumulative point */
+    bool ahead_valid;      /**< some PSN is held */
+    bool ahead_last;       /**< some PSN is held, and `ahead_psn` is a Last */
     bool ahead;            /**< the prefix has not yet passed `farthest` */
     bool nack_valid;       /**< `nacked` means something */
     bool degraded;         /**< fell back to go-back-N */

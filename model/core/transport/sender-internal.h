@@ -17,6 +17,7 @@ struct eun_tx_slot {
     uint32_t first_sweep; /**< number of the sweep during or after which the Last first left */
     bool held;            /**< see above */
     bool freed;           /**< held, but the gate lets it go */
+    bool parked;          /**< its Last found no staging slot: it waits until it is awaited */
 };
 
 /**
@@ -45,6 +46,7 @@ struct eun_sender {
     uint32_t resend_end; /**< first PSN past the sweep */
     uint32_t held;       /**< Lasts held */
     uint32_t freed;      /**< of these, Lasts that the gate lets go; length of their list */
+    uint32_t parked;     /**< Lasts parked */
     uint32_t timeouts;   /**< in a row, without progress */
     uint32_t sweep;      /**< number of sweeps so far */
     bool sent_since_timeout;
@@ -56,6 +58,7 @@ struct eun_sender {
     struct eun_tx_slot inline_slot;
     /* What gate and recovery use. */
     uint32_t degraded_until; /**< una from which the QP is no longer degraded */
+    uint32_t back_at;        /**< una of the last go-back, while degraded */
     uint64_t resend_message; /**< message of `resend` */
     uint64_t first_held;     /**< message of the oldest held Last, where there is one */
     uint64_t stamp_from;     /**< first message whose hold may lack a time */
@@ -74,6 +77,12 @@ struct eun_sender {
  */
 void eun_sender_go_back(struct eun_sender *tx);
 
+/** Has a degraded QP gone back to where una still is? A NACK that asks for it again is no news. */
+static inline bool eun_sender_is_back(const struct eun_sender *tx)
+{
+    return tx->degraded && tx->back_at == tx->una;
+}
+
 /** Everything from una on that was sent and is not SACKed is sent again. */
 void eun_sender_resend_missing(struct eun_sender *tx);
 
@@ -86,6 +95,12 @@ void eun_sender_note_sack(struct eun_sender *tx, const struct eun_sender_env *en
  * outstanding, or known to have arrived since.
  */
 bool eun_sender_note_refusal(struct eun_sender *tx, uint32_t psn, uint32_t expected);
+
+/**
+ * As eun_sender_note_refusal(), of a Last that found no staging slot. It is held from `now` on and
+ * goes again, once, when everything before it is acknowledged; a sweep starts with it like any.
+ */
+void eun_sender_park(struct eun_sender *tx, uint32_t psn, uint32_t expected, int64_t now);
 
 /** The receiver no longer holds what it SACKed. */
 void eun_sender_forget_sacks(struct eun_sender *tx);

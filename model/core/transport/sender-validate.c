@@ -17,6 +17,7 @@ static const char *check_messages(const struct eun_sender *tx)
         return "more messages than slots";
     uint32_t held = 0;
     uint32_t freed = 0;
+    uint32_t parked = 0;
     for (uint64_t i = tx->first; i != tx->end; i++) {
         const struct eun_tx_slot *slot = &tx->slots[i & tx->mask];
         if (i + 1 != tx->end && tx->slots[(i + 1) & tx->mask].message.head !=
@@ -28,11 +29,14 @@ static const char *check_messages(const struct eun_sender *tx)
             return "a Last was skipped and is not held";
         if (slot->held && held == 0 && tx->first_held != i)
             return "oldest held Last is another";
+        if (slot->parked && (i < tx->done || i >= tx->cur || !slot->message.last_sent))
+            return "a parked Last that is acknowledged or never left";
         held += slot->held;
+        parked += slot->parked;
         freed += slot->held && slot->freed;
     }
-    if (held != tx->held || freed != tx->freed)
-        return "count of held or freed Lasts";
+    if (held != tx->held || freed != tx->freed || parked != tx->parked)
+        return "count of held, freed or parked Lasts";
     return NULL;
 }
 

@@ -28,47 +28,7 @@ static inline uint32_t payload_of(const struct eun_message *m, uint32_t psn, uin
     return psn == last_psn(m) ? m->bytes - (m->packets - 1u) * mtu : mtu;
 }
 
-/* Life and messages. */
-
-struct eun_sender *eun_sender_new(const struct eun_transport *transport, uint32_t first_psn)
-{
-    struct eun_sender *tx = calloc(1, sizeof *tx);
-    if (!tx)
-        return NULL;
-    tx->slots = &tx->inline_slot;
-    eun_sender_reset(tx, transport, first_psn);
-    return tx;
-}
-
-void eun_sender_free(struct eun_sender *tx)
-{
-    if (!tx)
-        return;
-    if (tx->slots != &tx->inline_slot)
-        free(tx->slots);
-    eun_scoreboard_free(&tx->board);
-    free(tx);
-}
-
-void eun_sender_reset(struct eun_sender *tx, const struct eun_transport *transport,
-                      uint32_t first_psn)
-{
-    struct eun_scoreboard board = tx->board;
-    eun_scoreboard_clear(&board);
-    *tx = (struct eun_sender){
-        .transport = transport,
-        .slots = tx->slots,
-        .mask = tx->mask,
-        .una = first_psn,
-        .nxt = first_psn,
-        .in_order_only = !transport->tolerates_reordering,
-        .resend = first_psn,
-        .resend_end = first_psn,
-        .post_psn = first_psn,
-        .board = board,
-    };
-    eun_allowance_init(&tx->allowance);
-}
+/* Messages. */
 
 static bool grow(struct eun_sender *tx)
 {
@@ -88,7 +48,7 @@ static bool grow(struct eun_sender *tx)
 /** May `nxt` be sent, as far as held Lasts and refusals are concerned? */
 static inline bool within_cap(const struct eun_sender *tx, const struct eun_sender_env *env)
 {
-    if ((tx->held | tx->refused.count) == 0)
+    if ((tx->held | tx->parked | tx->refused.count) == 0)
         return true;
     return !(tx->held > 0 && tx->in_order_only) && tx->nxt - tx->una < reach(env);
 }
@@ -270,15 +230,15 @@ static void settle_sweep(struct eun_sender *tx)
     }
 }
 
-/** Moves every range of refused PSNs on to one that was sent and is not SACKed. */
+/** Moves every range of refused PSNs on to one that was sent, is not SACKed and not parked. */
 static void settle_refused(struct eun_sender *tx)
 {
     for (uint32_t i = 0; i < tx->refused.count;) {
         const uint32_t psn = tx->refused.range[i].first;
         bool skip = eun_scoreboard_has(&tx->board, tx->una, psn);
-        if (!skip && tx->held > 0) {
+        if (!skip && (tx->held | tx->parked) > 0) {
             const struct eun_tx_slot *slot = slot_at(tx, find_message(tx, psn));
-            skip = slot->held && psn == last_psn(&slot->message);
+            skip = (slot->held || slot->parked) && psn == last_psn(&slot->message);
         }
         if (skip)
             eun_refused_drop_first(&tx->refused, i);
@@ -405,6 +365,24 @@ static void free_last(struct eun_sender *tx, const struct eun_sender_env *env, u
     tx->freed_tail = message;
 }
 
+/** The Last of a message is parked no longer: it goes, or has arrived. */
+static void unpark(struct eun_sender *tx, struct eun_tx_slot *slot, int64_t now)
+{
+    slot->parked = false;
+    tx->parked--;
+    eun_gate_release(&slot->message, now);
+}
+
+/** A parked Last that is awaited goes now. */
+static void recall(struct eun_sender *tx, int64_t now)
+{
+    struct eun_tx_slot *slot = slot_at(tx, tx->done);
+    if (!slot->parked || tx->una != last_psn(&slot->message))
+        return;
+    unpark(tx, slot, now);
+    eun_refused_add(&tx->refused, tx->una, tx->una - 1u);
+}
+
 /** `una` has moved: brings the parts that are rarely in use up to date. */
 static void catch_up(struct eun_sender *tx, const struct eun_sender_env *env, int64_t now)
 {
@@ -427,6 +405,8 @@ static void catch_up(struct eun_sender *tx, const struct eun_sender_env *env, in
         eun_refused_trim(&tx->refused, tx->una);
         settle_refused(tx);
     }
+    if (tx->parked > 0 && tx->done != tx->cur)
+        recall(tx, now);
 }
 
 /** The messages that end before `expected` are complete; the one that holds it becomes `done`. */
@@ -436,9 +416,12 @@ static void acknowledge(struct eun_sender *tx, const struct eun_sender_env *env,
     const uint32_t moved = expected - tx->una;
     uint32_t sacked = 0;
     while (tx->done != tx->cur) {
-        const struct eun_message *m = &slot_at(tx, tx->done)->message;
+        struct eun_tx_slot *slot = slot_at(tx, tx->done);
+        const struct eun_message *m = &slot->message;
         if (expected - m->head < m->packets)
             break;
+        if (slot->parked)
+            unpark(tx, slot, now);
         tx->inflight -= m->bytes - (uint64_t)(tx->una - m->head) * env->mtu;
         if (tx->board.count > 0)
             eun_scoreboard_advance(&tx->board, tx->una, m->head + m->packets);
@@ -451,11 +434,10 @@ static void acknowledge(struct eun_sender *tx, const struct eun_sender_env *env,
     if (sacked > 0 && slot_at(tx, tx->done)->sacked >= sacked)
         slot_at(tx, tx->done)->sacked -= sacked;
     tx->una = expected;
-    if (tx->allowance.packets != EUN_ALLOWANCE_UNLIMITED)
-        eun_allowance_grow(&tx->allowance, moved, reach(env));
+    eun_allowance_grow(&tx->allowance, moved, reach(env));
     tx->timeouts = 0;
     tx->restart_ps = now;
-    if (is_recovering(tx) || tx->degraded || tx->held > 0)
+    if (is_recovering(tx) || tx->degraded || (tx->held | tx->parked) > 0)
         catch_up(tx, env, now);
 }
 
@@ -479,6 +461,10 @@ void eun_sender_feedback(struct eun_sender *tx, const struct eun_sender_env *env
 
 static void start_sweep(struct eun_sender *tx, bool skip_sacked)
 {
+    for (uint64_t i = tx->done; tx->parked > 0; i++) {
+        tx->parked -= slot_at(tx, i)->parked;
+        slot_at(tx, i)->parked = false;
+    }
     tx->refused.count = 0;
     tx->resend = tx->una;
     tx->resend_end = tx->nxt;
@@ -492,6 +478,7 @@ void eun_sender_go_back(struct eun_sender *tx)
 {
     tx->degraded = tx->transport->tolerates_reordering;
     tx->degraded_until = tx->nxt;
+    tx->back_at = tx->una;
     tx->in_order_only = true;
     start_sweep(tx, false);
 }
@@ -510,7 +497,7 @@ void eun_sender_note_sack(struct eun_sender *tx, const struct eun_sender_env *en
     if (tx->in_order_only || psn - tx->una >= tx->nxt - tx->una)
         return;
     const bool by_message = env->gate == EUN_GATE_SENDER && env->gate_scope_message;
-    if (tx->held > 0 || by_message) {
+    if ((tx->held | tx->parked) > 0 || by_message) {
         const uint64_t message = find_message(tx, psn);
         struct eun_tx_slot *slot = slot_at(tx, message);
         const bool last = psn == last_psn(&slot->message);
@@ -518,6 +505,8 @@ void eun_sender_note_sack(struct eun_sender *tx, const struct eun_sender_env *en
             return;
         if (!eun_scoreboard_mark(&tx->board, tx->una, psn, env->cap_psns))
             return;
+        if (last && slot->parked)
+            unpark(tx, slot, now);
         if (by_message && !last) {
             slot->sacked++;
             free_last(tx, env, message, now);
@@ -530,11 +519,38 @@ void eun_sender_note_sack(struct eun_sender *tx, const struct eun_sender_env *en
     settle_refused(tx);
 }
 
+/** Is `psn` outstanding, and not known to have arrived? */
+static bool is_missing(const struct eun_sender *tx, uint32_t psn)
+{
+    return psn - tx->una < tx->nxt - tx->una && !eun_scoreboard_has(&tx->board, tx->una, psn);
+}
+
+/** Does the sweep under way come to `psn`, which is outstanding? */
+static bool is_in_sweep(const struct eun_sender *tx, uint32_t psn)
+{
+    return psn - tx->resend < tx->resend_end - tx->resend;
+}
+
+void eun_sender_park(struct eun_sender *tx, uint32_t psn, uint32_t expected, int64_t now)
+{
+    if (!is_missing(tx, psn))
+        return;
+    struct eun_tx_slot *slot = slot_at(tx, find_message(tx, psn));
+    if (psn != last_psn(&slot->message) || slot->held || psn == tx->una || is_in_sweep(tx, psn)) {
+        eun_sender_note_refusal(tx, psn, expected);
+        return;
+    }
+    tx->parked += !slot->parked;
+    slot->parked = true;
+    eun_gate_hold(&slot->message, now);
+    settle_refused(tx);
+}
+
 bool eun_sender_note_refusal(struct eun_sender *tx, uint32_t psn, uint32_t expected)
 {
-    if (psn - tx->una >= tx->nxt - tx->una || eun_scoreboard_has(&tx->board, tx->una, psn))
+    if (!is_missing(tx, psn))
         return false;
-    if (psn - tx->resend < tx->resend_end - tx->resend) {
+    if (is_in_sweep(tx, psn)) {
         /* The sweep under way comes to it anyway; see that it does not spare a new Last. */
         struct eun_tx_slot *slot = slot_at(tx, find_message(tx, psn));
         if (psn == last_psn(&slot->message))
@@ -582,19 +598,4 @@ bool eun_sender_timeout(struct eun_sender *tx, const struct eun_sender_env *env,
     tx->transport->timeout(tx, env, now);
     update_holds(tx, env, now);
     return true;
-}
-
-uint32_t eun_sender_una(const struct eun_sender *tx)
-{
-    return tx->una;
-}
-
-uint32_t eun_sender_nxt(const struct eun_sender *tx)
-{
-    return tx->nxt;
-}
-
-uint64_t eun_sender_retransmitted(const struct eun_sender *tx)
-{
-    return tx->retransmitted;
 }

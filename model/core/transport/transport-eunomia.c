@@ -4,88 +4,47 @@
  *
  * A SACK is advice: it neither slows the sender nor makes it send anything. A packet that the
  * receiver had to refuse is sent again once the cumulative point has moved past where it stood
- * then; everything else that is lost, after a timeout. Either lowers what the QP may have
- * outstanding (allowance.h), or an overloaded receiver would be sent everything many times. When
- * memory is refused over and over, or lost (eun_receiver_recover()), the QP is degraded: the
- * receiver forgets what it holds and works as go-back-N until the cumulative point has passed every
- * packet that had come when it degraded. By then all that was forgotten has come again, so a SACK
- * from before can no longer mislead the sender; and as each go-back delivers at least the packet it
- * starts with, that point is reached.
+ * then, a Last that found no staging slot once it is the one that is awaited; everything else that
+ * is lost, after a timeout. Either lowers what the QP may have outstanding (allowance.h), or an
+ * overloaded receiver would be sent everything many times. When memory is refused over and over, or
+ * lost (eun_receiver_recover()), the QP is degraded: the receiver forgets what it holds and works
+ * as go-back-N until the cumulative point has passed every packet that had come when it degraded.
+ * By then all that was forgotten has come again, so a SACK from before can no longer mislead the
+ * sender. A go-back delivers at least the packet it starts with, or a timeout repeats it, so that
+ * point is reached. The receiver repeats its NACK while packets from before the go-back come in:
+ * only the first one for a PSN is news.
  */
 #include "transport.h"
 
-#include "gate.h"
+#include "isolation.h"
 #include "receiver-internal.h"
 #include "sender-internal.h"
+#include "staging.h"
 
-/** Does the packet, at or past the cumulative point, fit the message that is known there? */
-static bool fits_message(const struct eun_receiver *rx, const struct eun_data *packet)
+/** Every Last passed was staged, except one that came in order just now. */
+static uint32_t visible_at_once(struct eun_receiver *rx, const struct eun_receiver_env *env,
+                                const struct eun_data *packet, uint32_t lasts, int64_t now)
 {
-    const int32_t later = eun_msn_diff(packet->msn, rx->msn);
-    if (later == 0)
-        return packet->head - rx->head <= rx->head_slack;
-    /* The expected PSN belongs to the known message, and each one between takes a PSN at least. */
-    return later > 0 && eun_psn_diff(packet->head, rx->expected) >= later;
+    if (!env->staging)
+        return lasts;
+    return eun_staging_pass(env->staging, rx, lasts, packet->last, now);
 }
 
-/** Message isolation: a packet that contradicts itself or a known message must not set a bit. */
-static bool is_consistent(const struct eun_receiver *rx, const struct eun_data *packet)
-{
-    if (eun_psn_before(packet->psn, packet->head))
-        return false;
-    return eun_psn_before(packet->psn, rx->expected) || fits_message(rx, packet);
-}
-
-/** Takes in what the Head and MSN of a consistent packet tell. */
-static void learn(struct eun_receiver *rx, const struct eun_data *packet)
-{
-    if (eun_msn_diff(packet->msn, rx->msn) == 0) {
-        rx->head = packet->head;
-        rx->head_slack = 0;
-    } else if (!rx->later_valid || eun_msn_diff(packet->msn, rx->later_msn) > 0) {
-        rx->later_valid = true;
-        rx->later_msn = packet->msn;
-        rx->later_head = packet->head;
-    }
-}
-
-/**
- * The prefix, now at `rx->expected`, passed `lasts` messages when `psn` came. The message that it
- * is in now has a packet below the prefix only where that packet was held.
- */
-static void enter_message(struct eun_receiver *rx, uint32_t psn, uint32_t lasts)
-{
-    rx->msn = (rx->msn + lasts) & EUN_MSN_MASK;
-    rx->head = rx->expected;
-    rx->head_slack = 0;
-    if (!rx->later_valid)
-        return;
-    const int32_t later = eun_msn_diff(rx->later_msn, rx->msn);
-    if (later == 0) {
-        rx->head = rx->later_head;
-    } else if (later > 0) {
-        /* The last message passed ends `lasts` - 1 PSNs or more after the packet that came. */
-        rx->head = psn + lasts;
-        rx->head_slack = rx->expected - rx->head;
-    }
-    rx->later_valid = later > 0;
-}
-
-static void advance(struct eun_receiver *rx, struct eun_receiver_env *env,
-                    const struct eun_data *packet, const struct eun_hd_outcome *hd,
+static void advance(struct eun_receiver *rx, const struct eun_receiver_env *env,
+                    const struct eun_data *packet, const struct eun_hd_outcome *hd, int64_t now,
                     struct eun_rx_verdict *out)
 {
     out->disposition = EUN_RX_ACCEPTED;
     out->advanced = hd->advanced;
     out->completed = hd->lasts;
-    learn(rx, packet);
+    eun_isolation_learn(rx, packet);
     rx->expected += hd->advanced;
     rx->refusals = 0;
     if (hd->lasts > 0) {
-        /* Every Last passed was staged, except one that came in order just now. */
-        eun_gate_unstage(env, rx, hd->lasts - (packet->last ? 1u : 0u));
-        enter_message(rx, packet->psn, hd->lasts);
+        out->visible = visible_at_once(rx, env, packet, hd->lasts, now);
+        eun_isolation_enter(rx, packet->psn, hd->lasts);
     }
+    eun_isolation_pass(rx);
     /* Behind a gap the sender may wait for this very answer: no coalescing. */
     eun_receiver_acknowledge(rx, rx->ahead ? 1u : env->ack_every, packet, out);
     if (rx->ahead && eun_psn_before(rx->farthest, rx->expected))
@@ -110,8 +69,10 @@ static void receive_degraded(struct eun_receiver *rx, const struct eun_receiver_
                              const struct eun_data *packet, int64_t now, struct eun_rx_verdict *out)
 {
     if (packet->psn == rx->expected)
-        learn(rx, packet);
+        eun_isolation_learn(rx, packet);
     eun_receiver_go_back_n(rx, env, packet, EUN_NACK_DEGRADED, 1, now, out);
+    if (out->completed > 0)
+        out->visible = visible_at_once(rx, env, packet, out->completed, now);
     if (eun_psn_before(rx->expected, rx->normal_at))
         return;
     rx->degraded = false;
@@ -119,13 +80,21 @@ static void receive_degraded(struct eun_receiver *rx, const struct eun_receiver_
     rx->refusals = 0;
 }
 
-static void hold(struct eun_receiver *rx, struct eun_receiver_env *env,
-                 const struct eun_data *packet, struct eun_rx_verdict *out)
+static void hold(struct eun_receiver *rx, const struct eun_receiver_env *env,
+                 const struct eun_data *packet, int64_t now, struct eun_rx_verdict *out)
 {
     out->disposition = EUN_RX_HELD;
-    learn(rx, packet);
-    if (packet->last)
-        eun_gate_stage(env, rx);
+    eun_isolation_learn_ahead(rx, packet);
+    if (packet->last && env->staging)
+        eun_staging_take(env->staging, rx, packet->psn, packet->payload, now);
+    /*
+     * A SACK only spares copies and opens the gate of scope `message` sooner. What the sender waits
+     * for comes without: ACKs, which are not coalesced behind a gap, and the answer to a request.
+     */
+    rx->unsacked++;
+    if (rx->unsacked < env->sack_every && !packet->ack_request)
+        return;
+    rx->unsacked = 0;
     eun_receiver_answer(rx, EUN_FEEDBACK_SACK, EUN_NACK_SEQUENCE, packet->psn, out);
 }
 
@@ -138,7 +107,7 @@ static bool note_ahead(struct eun_receiver *rx, const struct eun_receiver_env *e
     if (!rx->ahead || eun_psn_before(rx->farthest, packet->psn))
         rx->farthest = packet->psn;
     rx->ahead = true;
-    return !packet->last || eun_gate_may_stage(env) ||
+    return !packet->last || !env->staging || eun_staging_has_room(env->staging) ||
            eun_reorder_holds(env->reorder, rx->qp, rx->expected, packet->psn);
 }
 
@@ -146,7 +115,7 @@ static void receive(struct eun_receiver *rx, struct eun_receiver_env *env,
                     const struct eun_data *packet, int64_t now, struct eun_rx_verdict *out)
 {
     *out = (struct eun_rx_verdict){0};
-    if (!is_consistent(rx, packet)) {
+    if (!eun_isolation_allows(rx, env->reorder, packet)) {
         out->disposition = EUN_RX_INVALID;
         return;
     }
@@ -167,10 +136,10 @@ static void receive(struct eun_receiver *rx, struct eun_receiver_env *env,
         eun_reorder_arrive(env->reorder, rx->qp, rx->expected, packet->psn, packet->last, now);
     switch (hd.verdict) {
     case EUN_HD_ADVANCED:
-        advance(rx, env, packet, &hd, out);
+        advance(rx, env, packet, &hd, now, out);
         break;
     case EUN_HD_HELD:
-        hold(rx, env, packet, out);
+        hold(rx, env, packet, now, out);
         break;
     case EUN_HD_DUPLICATE:
         out->disposition = EUN_RX_DUPLICATE;
@@ -197,16 +166,18 @@ static void feedback(struct eun_sender *tx, const struct eun_sender_env *env,
         return;
     }
     switch (fb->reason) {
+    case EUN_NACK_STAGING:
+        eun_sender_park(tx, fb->psn, fb->expected, now);
+        break;
     case EUN_NACK_CAP:
     case EUN_NACK_MEMORY:
-    case EUN_NACK_STAGING:
         if (eun_sender_note_refusal(tx, fb->psn, fb->expected) && fb->reason == EUN_NACK_MEMORY)
             eun_allowance_cut(&tx->allowance, tx->una, tx->nxt, env->cap_psns);
         break;
     default:
         /* The receiver takes packets in order only, and holds nothing any more. */
         eun_sender_forget_sacks(tx);
-        if (fb->expected == tx->una) {
+        if (fb->expected == tx->una && !eun_sender_is_back(tx)) {
             eun_allowance_restart(&tx->allowance, tx->una, tx->nxt);
             eun_sender_go_back(tx);
         }

@@ -43,3 +43,19 @@ void eun_overhead_flat(struct eun_overhead *o, uint32_t bytes)
     o->ack = o->sack = o->cnp = 60;
     o->pfc = 43;
 }
+
+bool eun_overhead_choose(struct eun_overhead *o, const char *verb, uint32_t flat, bool ordered)
+{
+    static const char *const names[] = {
+        [EUN_VERB_SEND] = "send", [EUN_VERB_WRITE] = "write", [EUN_VERB_WRITE_IMM] = "write-imm"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(names[i], verb) != 0)
+            continue;
+        if (flat > 0)
+            eun_overhead_flat(o, flat);
+        else
+            eun_overhead_roce(o, (enum eun_verb)i, ordered);
+        return true;
+    }
+    return false;
+}

@@ -42,6 +42,12 @@ void eun_overhead_roce(struct eun_overhead *o, enum eun_verb verb, bool ordered)
  */
 void eun_overhead_flat(struct eun_overhead *o, uint32_t bytes);
 
+/**
+ * As one of the two above: flat where `flat` bytes are not 0, else RoCEv2 with `verb` send, write
+ * or write-imm. False where there is no such verb, flat or not.
+ */
+bool eun_overhead_choose(struct eun_overhead *o, const char *verb, uint32_t flat, bool ordered);
+
 /** Stored length of a data packet. */
 static inline uint32_t eun_overhead_data(const struct eun_overhead *o, uint32_t payload, bool first,
                                          bool last)

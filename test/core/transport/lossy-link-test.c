@@ -192,7 +192,7 @@ static void on_feedback(struct run *run, uint32_t index, struct eun_feedback fb)
         CHECK(run, done.cookie == cookie_of(qp, qp->tx_completed));
         CHECK(run, done.last_sent && done.wait_ps >= 0);
         CHECK(run, (done.held_since_ps >= 0) || done.wait_ps == 0);
-        CHECK(run, run->tx_env.gate == EUN_GATE_SENDER || done.held_since_ps == -1);
+        CHECK(run, run->tx_env.gate != EUN_GATE_NONE || done.held_since_ps == -1);
         qp->tx_completed++;
         CHECK(run, qp->tx_completed <= qp->rx_completed);
     }
@@ -306,6 +306,18 @@ static void send_answer(struct run *run, uint32_t index, struct eun_feedback fb)
              fb.kind == EUN_FEEDBACK_ACK ? 0 : run->channel.nack_loss);
 }
 
+/** Copies that end by `now` make messages visible that are complete. */
+static void take_copies(struct run *run, int64_t now)
+{
+    struct eun_staged copy;
+    while (run->rx_env.staging && eun_staging_finished(&run->staging, now, &copy)) {
+        struct qp *qp = &run->qp[copy.rx->qp];
+        CHECK(run, copy.since_ps <= copy.done_ps && copy.done_ps <= now);
+        qp->visible += copy.messages;
+        CHECK(run, qp->visible <= qp->rx_completed);
+    }
+}
+
 static void on_data(struct run *run, uint32_t index, struct eun_data data)
 {
     struct qp *qp = &run->qp[index];
@@ -318,8 +330,10 @@ static void on_data(struct run *run, uint32_t index, struct eun_data data)
     qp->arrived[psn] = true;
     run->transport->receive(&qp->rx, &run->rx_env, &data, run->now, &v);
     check_verdict(run, qp, psn, &v);
-    CHECK(run, !run->rx_env.stage_last || run->rx_env.staged <= run->rx_env.staging_limit);
-    CHECK(run, run->rx_env.stage_last || run->rx_env.staged == 0);
+    CHECK(run, run->rx_env.staging || v.visible == v.completed);
+    CHECK(run, run->staging.used <= run->staging.limit);
+    qp->visible += v.visible;
+    CHECK(run, qp->visible <= qp->rx_completed);
     send_answer(run, index, v.feedback);
 }
 
@@ -335,7 +349,8 @@ static void corrupt(struct run *run, uint32_t index)
         return;
     run->leaked += EUN_BLOCK_POOL_METADATA + view.bitmap_blocks + view.last_blocks;
     const struct eun_feedback fb = eun_receiver_recover(&qp->rx, &run->rx_env, run->now);
-    CHECK(run, qp->rx.expected == qp->origin + qp->expected && qp->rx.staged == 0);
+    CHECK(run, qp->rx.expected == qp->origin + qp->expected);
+    CHECK(run, qp->rx.staged == EUN_STAGING_NONE);
     CHECK(run, !eun_reorder_has_gap(run->rx_env.reorder, index));
     CHECK(run, view.held == 0 || fb.kind == EUN_FEEDBACK_NACK);
     if (fb.kind == EUN_FEEDBACK_NONE)
@@ -378,7 +393,6 @@ static void restart(struct run *run)
 {
     for (uint32_t i = 0; i < run->qps; i++)
         eun_receiver_close(&run->qp[i].rx, &run->rx_env);
-    CHECK(run, run->rx_env.staged == 0);
     scrub(run);
     CHECK(run, eun_reorder_stats(run->rx_env.reorder)->blocks_in_use == 0);
     note_layer(run);
@@ -457,9 +471,12 @@ static void draw_settings(struct run *run)
     assert_non_null(run->rx_env.reorder);
     run->rx_env.nack_interval_ps = test_between(r, 0, 8) * US;
     run->rx_env.ack_every = test_chance(r, 50) ? 1 : test_between(r, 2, 20);
+    run->rx_env.sack_every = test_chance(r, 50) ? 1 : test_between(r, 0, 20);
     run->rx_env.fallback_after = test_between(r, 0, 20);
-    run->rx_env.staging_limit = test_between(r, 0, 4);
-    run->rx_env.stage_last = run->tx_env.gate == EUN_GATE_RECEIVER;
+    const uint32_t limit = test_between(r, 0, 4);
+    const uint64_t rate = test_chance(r, 30) ? 0 : test_between(r, 1, 1000) * UINT64_C(100000000);
+    if (run->tx_env.gate == EUN_GATE_RECEIVER)
+        test_stage(&run->rx_env, &run->staging, limit, rate);
 }
 
 static void draw_messages(struct run *run, struct qp *qp)
@@ -553,6 +570,7 @@ static bool is_quiet(const struct run *run)
 
 static void finish(struct run *run)
 {
+    take_copies(run, NEVER - 1);
     for (uint32_t i = 0; i < run->qps; i++) {
         struct qp *qp = &run->qp[i];
         CHECK(run, qp->posted == qp->messages);
@@ -561,10 +579,10 @@ static void finish(struct run *run)
         CHECK(run, eun_sender_deadline(qp->tx, &run->tx_env) == NEVER);
         CHECK(run, eun_sender_state(qp->tx, &run->tx_env) == EUN_TX_IDLE);
         CHECK(run, !is_quiet(run) || qp->retransmitted == 0);
-        CHECK(run, qp->rx.staged == 0);
+        CHECK(run, qp->visible == qp->messages);
         note_life(run, qp);
     }
-    CHECK(run, run->rx_env.staged == 0);
+    CHECK(run, run->staging.used == 0);
     scrub(run);
     for (uint32_t i = 0; i < run->qps; i++) {
         eun_receiver_close(&run->qp[i].rx, &run->rx_env);
@@ -573,6 +591,7 @@ static void finish(struct run *run)
     CHECK(run, eun_reorder_stats(run->rx_env.reorder)->blocks_in_use == 0);
     note_layer(run);
     eun_reorder_free(run->rx_env.reorder);
+    eun_staging_dispose(&run->staging);
     free(run->events.heap);
 }
 
@@ -581,6 +600,7 @@ static void take_step(struct run *run)
     const struct event event = event_pop(&run->events);
     run->now = event.at;
     run->steps++;
+    take_copies(run, run->now);
     CHECK(run, run->now <= run->bound);
     CHECK(run, run->steps <= STEPS_MAX);
     if (run->restarts < RESTARTS_MAX && run->now >= run->channel.restart_at[run->restarts])

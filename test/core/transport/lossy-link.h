@@ -76,6 +76,7 @@ struct qp {
     bool kept[PSNS_MAX];    /**< the receiver has it */
     uint32_t expected;
     uint32_t rx_completed;
+    uint32_t visible;
     bool send_pending;
     int64_t next_send;
     int64_t timer; /**< NEVER: none pending */
@@ -88,6 +89,7 @@ struct run {
     struct channel channel;
     struct eun_sender_env tx_env;
     struct eun_receiver_env rx_env;
+    struct eun_staging staging;
     struct eun_reorder_config layer_config;
     uint32_t qps;
     struct qp qp[QPS_MAX];

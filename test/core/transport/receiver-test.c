@@ -121,7 +121,8 @@ static void close_gives_everything_back(void **state)
     (void)state;
     struct eun_reorder *layer = test_reorder(256);
     struct eun_receiver_env env = test_receiver_env(layer);
-    env.stage_last = true;
+    struct eun_staging staging;
+    test_stage(&env, &staging, 8, 0);
     struct eun_receiver rx[2];
     for (uint32_t q = 0; q < 2; q++) {
         assert_true(eun_reorder_open(layer, q));
@@ -131,13 +132,14 @@ static void close_gives_everything_back(void **state)
         eun_transport_eunomia.receive(&rx[q], &env, &early, 0, &v);
         assert_int_equal(v.disposition, EUN_RX_HELD);
     }
-    assert_int_equal(env.staged, 2);
+    assert_int_equal(staging.used, 2);
     const uint32_t both = eun_reorder_stats(layer)->blocks_in_use;
     eun_receiver_close(&rx[0], &env);
-    assert_int_equal(env.staged, 1);
+    assert_int_equal(staging.used, 1);
     assert_int_equal(eun_reorder_stats(layer)->blocks_in_use, both / 2);
     eun_receiver_close(&rx[1], &env);
-    assert_int_equal(env.staged, 0);
+    assert_int_equal(staging.used, 0);
+    eun_staging_dispose(&staging);
     assert_int_equal(eun_reorder_stats(layer)->blocks_in_use, 0);
     eun_reorder_free(layer);
 }
@@ -149,7 +151,6 @@ static void closes_without_an_ordering_layer(void **state)
     struct eun_receiver rx;
     eun_receiver_init(&rx, 0, 0);
     eun_receiver_close(&rx, &env);
-    assert_int_equal(env.staged, 0);
 }
 
 static struct eun_rx_verdict arrive(struct eun_receiver *rx, struct eun_receiver_env *env,
@@ -177,19 +178,20 @@ static void recovers_from_corrupt_memory(void **state)
     (void)state;
     struct eun_reorder *layer = test_reorder(256);
     struct eun_receiver_env env = test_receiver_env(layer);
-    env.stage_last = true;
+    struct eun_staging staging;
+    test_stage(&env, &staging, 8, 0);
     struct eun_receiver rx;
     assert_true(eun_reorder_open(layer, 0));
     eun_receiver_init(&rx, 0, 0);
     arrive(&rx, &env, 3, 0);
     arrive(&rx, &env, 5, 0);
-    assert_int_equal(env.staged, 1);
+    assert_int_equal(staging.used, 1);
     const struct eun_feedback fb = eun_receiver_recover(&rx, &env, 10);
     assert_int_equal(fb.kind, EUN_FEEDBACK_NACK);
     assert_int_equal(fb.reason, EUN_NACK_DEGRADED);
     assert_int_equal(fb.expected, 0);
     assert_int_equal(fb.psn, 5);
-    assert_int_equal(env.staged, 0);
+    assert_int_equal(staging.used, 0);
     assert_int_equal(env.fallbacks, 1);
     assert_int_equal(eun_reorder_stats(layer)->qps_active, 0);
     /* Once is enough: nothing is held now. */
@@ -207,6 +209,7 @@ static void recovers_from_corrupt_memory(void **state)
     assert_int_equal(arrive(&rx, &env, 7, 0).disposition, EUN_RX_HELD);
     eun_receiver_close(&rx, &env);
     scrub(layer, 0);
+    eun_staging_dispose(&staging);
     eun_reorder_free(layer);
 }
 

@@ -452,7 +452,7 @@ static void validation_names_what_is_broken(void **state)
     assert_broken(tx, "message cursors out of order");
     *tx = good;
     tx->held = 0;
-    assert_broken(tx, "count of held or freed Lasts");
+    assert_broken(tx, "count of held, freed or parked Lasts");
     *tx = good;
     tx->first_held++;
     assert_broken(tx, "oldest held Last is another");

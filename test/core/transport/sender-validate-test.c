@@ -64,7 +64,14 @@ static void broken_counts_are_named(void **state)
     struct eun_sender *tx = sending(&env);
     const struct eun_sender sound = *tx;
     tx->held = 1;
-    assert_named(tx, "count of held or freed Lasts");
+    assert_named(tx, "count of held, freed or parked Lasts");
+    *tx = sound;
+    tx->parked = 1;
+    assert_named(tx, "count of held, freed or parked Lasts");
+    *tx = sound;
+    tx->slots[tx->done & tx->mask].parked = true;
+    assert_named(tx, "a parked Last that is acknowledged or never left");
+    tx->slots[tx->done & tx->mask].parked = false;
     *tx = sound;
     tx->board.count = 1;
     assert_named(tx, "count of SACKed PSNs");

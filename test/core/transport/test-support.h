@@ -6,6 +6,7 @@
 
 #include "../test-random.h"
 #include "core/transport/sender-internal.h"
+#include "core/transport/staging.h"
 #include "core/transport/transport.h"
 
 #define US INT64_C(1000000)
@@ -43,11 +44,8 @@ static inline struct eun_sender_env test_sender_env(void)
 
 static inline struct eun_receiver_env test_receiver_env(struct eun_reorder *reorder)
 {
-    struct eun_receiver_env env = {.reorder = reorder,
-                                   .nack_interval_ps = 4 * US,
-                                   .ack_every = 1,
-                                   .fallback_after = 16,
-                                   .staging_limit = 64};
+    struct eun_receiver_env env = {
+        .reorder = reorder, .nack_interval_ps = 4 * US, .ack_every = 1, .fallback_after = 16};
     return env;
 }
 
@@ -58,6 +56,14 @@ static inline struct eun_reorder *test_reorder(uint32_t blocks)
     struct eun_reorder *layer = eun_reorder_new(&config);
     assert_non_null(layer);
     return layer;
+}
+
+/** A staging buffer, and gate `receiver` in force. */
+static inline void test_stage(struct eun_receiver_env *env, struct eun_staging *staging,
+                              uint32_t limit, uint64_t rate_bps)
+{
+    assert_true(eun_staging_init(staging, limit, rate_bps));
+    env->staging = staging;
 }
 
 static inline struct eun_feedback test_ack(uint32_t expected)

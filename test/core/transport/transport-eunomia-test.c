@@ -11,6 +11,7 @@
 
 struct end {
     struct eun_reorder *layer;
+    struct eun_staging staging; /**< for tests of gate `receiver`; else all zero */
     struct eun_receiver_env env;
     struct eun_receiver rx;
 };
@@ -18,6 +19,7 @@ struct end {
 static void open_end(struct end *end, uint32_t blocks, uint32_t first_psn)
 {
     end->layer = test_reorder(blocks);
+    end->staging = (struct eun_staging){0};
     end->env = test_receiver_env(end->layer);
     assert_true(eun_reorder_open(end->layer, 0));
     eun_receiver_init(&end->rx, 0, first_psn);
@@ -27,7 +29,8 @@ static void close_end(struct end *end)
 {
     eun_receiver_close(&end->rx, &end->env);
     assert_int_equal(eun_reorder_stats(end->layer)->blocks_in_use, 0);
-    assert_int_equal(end->env.staged, 0);
+    assert_int_equal(end->staging.used, 0);
+    eun_staging_dispose(&end->staging);
     eun_reorder_free(end->layer);
 }
 
@@ -38,6 +41,11 @@ static struct eun_rx_verdict arrive(struct end *end, uint32_t psn, uint32_t head
         .psn = psn, .head = head, .msn = msn, .payload = 1000, .last = last};
     struct eun_rx_verdict v;
     EUNOMIA->receive(&end->rx, &end->env, &data, 0, &v);
+    /* Copies take no time here. */
+    struct eun_staged copied;
+    while (end->env.staging && eun_staging_finished(&end->staging, 0, &copied))
+        v.visible += copied.messages;
+    assert_int_equal(v.visible, v.completed);
     return v;
 }
 
@@ -215,7 +223,9 @@ static void contradictions_are_rejected(void **state)
         assert_false(eun_reorder_has_gap(end.layer, 0));
     }
     assert_int_equal(arrive(&end, 20, 20, 13, false).disposition, EUN_RX_HELD);
-    assert_int_equal(arrive(&end, 14, 13, 6, false).disposition, EUN_RX_HELD);
+    /* Now each PSN from 12 to 19 ends a message. */
+    assert_int_equal(arrive(&end, 14, 13, 6, false).disposition, EUN_RX_INVALID);
+    assert_int_equal(arrive(&end, 14, 14, 7, true).disposition, EUN_RX_HELD);
     assert_int_equal(arrive(&end, 10, 10, 5, false).disposition, EUN_RX_DUPLICATE);
     close_end(&end);
 }
@@ -265,39 +275,64 @@ static void acks_are_coalesced_in_order_only(void **state)
     close_end(&end);
 }
 
+/** One SACK for several held packets, unless the sender asks; what came before is told again. */
+static void sacks_are_coalesced(void **state)
+{
+    (void)state;
+    struct end end;
+    open_end(&end, 1024, 0);
+    end.env.sack_every = 4;
+    uint32_t sacks = 0;
+    for (uint32_t psn = 1; psn <= 20; psn++) {
+        const struct eun_rx_verdict v = arrive(&end, psn, 0, 0, false);
+        assert_int_equal(v.disposition, EUN_RX_HELD);
+        assert_int_equal(v.feedback.kind == EUN_FEEDBACK_SACK, psn % 4 == 0);
+        sacks += v.feedback.kind != EUN_FEEDBACK_NONE;
+    }
+    assert_int_equal(sacks, 5);
+    const struct eun_data asks = {.psn = 22, .ack_request = true};
+    struct eun_rx_verdict v;
+    EUNOMIA->receive(&end.rx, &end.env, &asks, 0, &v);
+    assert_answer(&v, EUN_FEEDBACK_SACK, 0, 0, 22);
+    v = arrive(&end, 5, 0, 0, false);
+    assert_answer(&v, EUN_FEEDBACK_SACK, 0, 0, 5);
+    v = arrive(&end, 0, 0, 0, false);
+    assert_answer(&v, EUN_FEEDBACK_ACK, 0, 21, 0);
+    close_end(&end);
+}
+
 /** Gate `receiver`: an early Last takes a slot, is refused without one, frees it when complete. */
 static void early_lasts_are_staged(void **state)
 {
     (void)state;
     struct end end;
     open_end(&end, 1024, 0);
-    end.env.stage_last = true;
-    end.env.staging_limit = 2;
+    test_stage(&end.env, &end.staging, 2, 0);
     arrive(&end, 2, 0, 0, true);
     arrive(&end, 4, 3, 1, true);
-    assert_int_equal(end.env.staged, 2);
+    assert_int_equal(end.staging.used, 2);
     struct eun_rx_verdict v = arrive(&end, 6, 5, 2, true);
     assert_answer(&v, EUN_FEEDBACK_NACK, EUN_NACK_STAGING, 0, 6);
     assert_int_equal(v.disposition, EUN_RX_REFUSED);
     assert_int_equal(arrive(&end, 5, 5, 2, false).disposition, EUN_RX_HELD);
     assert_int_equal(arrive(&end, 4, 3, 1, true).disposition, EUN_RX_DUPLICATE);
-    assert_int_equal(end.env.staged, 2);
+    assert_int_equal(end.staging.used, 2);
     arrive(&end, 0, 0, 0, false);
     assert_int_equal(arrive(&end, 1, 0, 0, false).completed, 1);
-    assert_int_equal(end.env.staged, 1);
+    assert_int_equal(end.staging.used, 1);
     assert_int_equal(arrive(&end, 6, 5, 2, true).disposition, EUN_RX_HELD);
     assert_int_equal(arrive(&end, 3, 3, 1, false).completed, 2);
-    assert_int_equal(end.env.staged, 0);
+    assert_int_equal(end.staging.used, 0);
     /* In order a Last needs no slot, and passes those of others. */
     arrive(&end, 8, 8, 4, true);
     assert_int_equal(arrive(&end, 7, 7, 3, true).completed, 2);
-    assert_int_equal(end.env.staged, 0);
+    assert_int_equal(end.staging.used, 0);
     arrive(&end, 11, 11, 7, true);
     assert_int_equal(arrive(&end, 9, 9, 5, true).completed, 1);
-    assert_int_equal(end.env.staged, 1);
-    end.env.staging_limit = 0;
+    assert_int_equal(end.staging.used, 1);
+    end.staging.limit = 0;
     assert_int_equal(arrive(&end, 10, 10, 6, true).completed, 2);
-    assert_int_equal(end.env.staged, 0);
+    assert_int_equal(end.staging.used, 0);
     close_end(&end);
 }
 
@@ -309,9 +344,9 @@ static void refusals_degrade_to_go_back_n(void **state)
     /* Metadata of a QP and two blocks: PSNs of a third one find no memory. */
     open_end(&end, 24 + 2, 0);
     end.env.fallback_after = 3;
-    end.env.stage_last = true;
+    test_stage(&end.env, &end.staging, 8, 0);
     assert_int_equal(arrive(&end, 3, 0, 0, true).disposition, EUN_RX_HELD);
-    assert_int_equal(end.env.staged, 1);
+    assert_int_equal(end.staging.used, 1);
     struct eun_rx_verdict v = arrive(&end, 40, 4, 1, false);
     assert_answer(&v, EUN_FEEDBACK_NACK, EUN_NACK_MEMORY, 0, 40);
     arrive(&end, 0, 0, 0, false);
@@ -324,7 +359,7 @@ static void refusals_degrade_to_go_back_n(void **state)
     assert_int_equal(v.disposition, EUN_RX_REFUSED);
     assert_true(end.rx.degraded);
     assert_int_equal(end.env.fallbacks, 1);
-    assert_int_equal(end.env.staged, 0);
+    assert_int_equal(end.staging.used, 0);
     assert_false(eun_reorder_has_gap(end.layer, 0));
     /* Nothing is kept now, the gap is reported once. */
     assert_int_equal(arrive(&end, 2, 0, 0, false).feedback.kind, EUN_FEEDBACK_NONE);
@@ -440,9 +475,9 @@ static void sack_is_advice(void **state)
 static void refused_packet_waits_for_progress(void **state)
 {
     (void)state;
-    const enum eun_nack_reason reasons[] = {EUN_NACK_CAP, EUN_NACK_MEMORY, EUN_NACK_STAGING};
+    const enum eun_nack_reason reasons[] = {EUN_NACK_CAP, EUN_NACK_MEMORY};
     const struct eun_sender_env env = test_sender_env();
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 2; i++) {
         struct eun_sender *tx = sender_with(&env, 20, 20);
         answer(tx, &env, test_nack(reasons[i], 2, 9));
         answer(tx, &env, test_nack(reasons[i], 2, 4));
@@ -678,6 +713,30 @@ static void stale_degraded_never_rewinds(void **state)
     eun_sender_free(tx);
 }
 
+/** The receiver repeats DEGRADED while it discards what was under way: it is heard once a PSN. */
+static void repeated_degraded_restarts_nothing(void **state)
+{
+    (void)state;
+    const struct eun_sender_env env = test_sender_env();
+    struct eun_sender *tx = sender_with(&env, 10, 10);
+    answer(tx, &env, test_nack(EUN_NACK_DEGRADED, 0, 5));
+    assert_int_equal(send_psn(tx, &env, true), 0);
+    for (uint32_t psn = 6; psn < 10; psn++)
+        answer(tx, &env, test_nack(EUN_NACK_DEGRADED, 0, psn));
+    assert_idle(tx, &env);
+    answer(tx, &env, test_ack(1));
+    assert_allowance(tx, 2);
+    assert_int_equal(send_psn(tx, &env, true), 1);
+    /* Awaiting another PSN is news, and a lost copy is the timeout's. */
+    answer(tx, &env, test_nack(EUN_NACK_DEGRADED, 1, 2));
+    assert_int_equal(send_psn(tx, &env, true), 1);
+    answer(tx, &env, test_nack(EUN_NACK_DEGRADED, 1, 3));
+    assert_idle(tx, &env);
+    time_out(tx, &env);
+    serve_one_by_one(tx, &env, 1, 10);
+    eun_sender_free(tx);
+}
+
 /** A SACK for the very packet that is awaited is from before the receiver forgot. */
 static void contradictory_sack_is_dropped_at_the_timeout(void **state)
 {
@@ -846,6 +905,7 @@ int main(void)
         cmocka_unit_test(contradictions_are_rejected),
         cmocka_unit_test(answers_name_what_happened),
         cmocka_unit_test(acks_are_coalesced_in_order_only),
+        cmocka_unit_test(sacks_are_coalesced),
         cmocka_unit_test(early_lasts_are_staged),
         cmocka_unit_test(refusals_degrade_to_go_back_n),
         cmocka_unit_test(sack_is_advice),
@@ -859,6 +919,7 @@ int main(void)
         cmocka_unit_test(awaited_packet_goes_whatever_follows),
         cmocka_unit_test(degraded_receiver_is_served_in_order),
         cmocka_unit_test(stale_degraded_never_rewinds),
+        cmocka_unit_test(repeated_degraded_restarts_nothing),
         cmocka_unit_test(contradictory_sack_is_dropped_at_the_timeout),
         cmocka_unit_test(late_sack_is_not_believed),
         cmocka_unit_test(answer_may_pass_the_sweep),

@@ -144,6 +144,32 @@ static void flat_counts_as_the_hpcc_family(void **state)
     assert_int_equal(eun_overhead_data(&o, 1000, true, true), 1000);
 }
 
+/** A verb's name and a flat overhead lead to one of the two; other names are refused. */
+static void chosen_by_name(void **state)
+{
+    (void)state;
+    const struct {
+        const char *name;
+        enum eun_verb verb;
+    } verbs[] = {
+        {"send", EUN_VERB_SEND}, {"write", EUN_VERB_WRITE}, {"write-imm", EUN_VERB_WRITE_IMM}};
+    struct eun_overhead o;
+    struct eun_overhead flat;
+    eun_overhead_flat(&flat, 48);
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
+        for (int ordered = 0; ordered < 2; ordered++) {
+            const struct eun_overhead real = roce(verbs[i].verb, ordered);
+            assert_true(eun_overhead_choose(&o, verbs[i].name, 0, ordered));
+            assert_memory_equal(&o, &real, sizeof o);
+            assert_true(eun_overhead_choose(&o, verbs[i].name, 48, ordered));
+            assert_memory_equal(&o, &flat, sizeof o);
+        }
+    }
+    assert_false(eun_overhead_choose(&o, "read", 0, true));
+    assert_false(eun_overhead_choose(&o, "read", 48, true));
+    assert_memory_equal(&o, &flat, sizeof o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +178,7 @@ int main(void)
         cmocka_unit_test(roce_control_by_hand),
         cmocka_unit_test(no_frame_is_below_the_ethernet_minimum),
         cmocka_unit_test(flat_counts_as_the_hpcc_family),
+        cmocka_unit_test(chosen_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
