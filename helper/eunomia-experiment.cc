@@ -184,6 +184,9 @@ void EunomiaExperiment::SetDefaults()
     SetDefault("EunomiaNic::PoolBlocks", o.poolBlocks);
     SetDefault("EunomiaNic::QpCap", o.qpCap);
     SetDefault("EunomiaNic::Banks", o.banks);
+    SetDefault("EunomiaNic::AllocTime", Picoseconds(o.allocTimePs));
+    SetDefault("EunomiaNic::Pipelines", o.pipelines);
+    SetDefault("EunomiaNic::CacheBlocks", o.cacheBlocks);
     SetDefault("EunomiaNic::IdleEpoch", Picoseconds(o.idleEpochPs));
     eun_overhead overhead;
     const bool ordered = !eun_transport_find(o.transport.c_str())->tolerates_reordering;
@@ -423,6 +426,7 @@ EunomiaSummary EunomiaExperiment::Summarise() const
 
 void EunomiaExperiment::SummarisePool(EunomiaSummary &s) const
 {
+    eun_wait_histogram latencies{};
     for (uint32_t h = 0; h < m_fabric->GetNHosts(); h++) {
         const auto nic = m_fabric->GetNic(h);
         s.pool.fallback += nic->GetFallbacks();
@@ -437,8 +441,16 @@ void EunomiaExperiment::SummarisePool(EunomiaSummary &s) const
         s.pool.capHit += p->cap_hit;
         s.pool.merge += p->merge;
         s.pool.reclaim += p->reclaim + p->reclaim_early;
+        if (nic->GetController()) {
+            eun_wait_histogram_add(&latencies, eun_controller_latencies(nic->GetController()));
+        }
     }
     s.pool.bytesPeak = 2 * s.pool.blocksPeak;
+    if (s.pool.alloc > 0) {
+        // Nothing is counted where allocations take no time.
+        const int64_t p99 = eun_wait_histogram_quantile(&latencies, 0.99);
+        s.pool.allocLatencyP99Ns = static_cast<double>(std::max<int64_t>(p99, 0)) / 1000;
+    }
 }
 
 void EunomiaExperiment::DescribeConfig(EunomiaSummary &s) const

@@ -2,6 +2,7 @@
 #include "eunomia-memory-model.h"
 
 #include "core/reorder/reorder.h"
+#include "eunomia-controller-study.h"
 #include "eunomia-input-error.h"
 #include "eunomia-json.h"
 
@@ -345,6 +346,8 @@ std::string EunomiaMemoryJson(const EunomiaMemoryOptions &options)
     WriteHeaders(&json);
     WriteMeasured(&json, options);
     WriteMicrobenchmark(&json);
+    json.Key("allocation");
+    EunomiaControllerJson(&json, EunomiaControllerStudy());
     json.EndObject();
     return json.Text() + '\n';
 }
@@ -464,6 +467,7 @@ std::string EunomiaMemoryTables(const EunomiaMemoryOptions &options)
     PrintHeaders(&text);
     PrintMicrobenchmark(&text);
     PrintConnections(&text);
+    text += '\n' + EunomiaControllerTable(EunomiaControllerStudy());
     return text;
 }
 

@@ -2,6 +2,7 @@
 #include "eunomia-options.h"
 
 #include "core/congestion/congestion.h"
+#include "core/reorder/controller.h"
 #include "core/switch/balancer.h"
 #include "core/transport/transport.h"
 #include "eunomia-size-cdf.h"
@@ -144,6 +145,10 @@ EunomiaOptions::EunomiaOptions()
           {"qpCap", "256", "PSNs that a QP may hold ahead, 1..4096"},
           {"idleEpoch", "256us", "reordering metadata goes back after this"},
           {"banks", "1", "banks of the pool, 1..1024"},
+          {"allocTime", "10ns", "time that a bank takes for an allocation, up to 1s; 0: none"},
+          {"pipelines", "1", "ingress pipelines of a NIC, in order each, 1..1024"},
+          {"cacheBlocks", "16",
+           "allocations that a pipeline has ready for each bank, 0..1024; 0: no cache"},
           {"seed", "1", "1..4294967295; same options and seed: same bytes"},
           {"out", "", "result folder"},
           {"sample", "0", "interval of timeseries.csv, such as 10us; 0: none"},
@@ -330,6 +335,13 @@ void EunomiaOptions::ResolveTransport()
     poolBlocks = static_cast<uint32_t>(Integer("poolBlocks", 0, 1000000));
     qpCap = static_cast<uint32_t>(Integer("qpCap", 1, 4096));
     banks = static_cast<uint32_t>(Integer("banks", 1, 1024));
+    allocTimePs = EunomiaParseTime("--allocTime", Value("allocTime"));
+    if (allocTimePs > EUN_CONTROLLER_SERVICE_MAX) {
+        throw EunomiaInputError("--allocTime", 0, "",
+                                "'" + Value("allocTime") + "' is longer than 1 s");
+    }
+    pipelines = static_cast<uint32_t>(Integer("pipelines", 1, 1024));
+    cacheBlocks = static_cast<uint32_t>(Integer("cacheBlocks", 0, 1024));
     idleEpochPs = EunomiaParseTime("--idleEpoch", Value("idleEpoch"));
     if (idleEpochPs <= 0) {
         throw EunomiaInputError("--idleEpoch", 0, "", "must be longer than 0");

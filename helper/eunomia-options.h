@@ -57,6 +57,9 @@ class EunomiaOptions {
     uint32_t qpCap = 0;
     int64_t idleEpochPs = 0;
     uint32_t banks = 0;
+    int64_t allocTimePs = 0;
+    uint32_t pipelines = 0;
+    uint32_t cacheBlocks = 0;
     uint64_t seed = 0;
     std::string out;
     int64_t samplePs = 0; //!< 0: no time series

@@ -30,7 +30,12 @@ TypeId EunomiaNic::GetTypeId()
                             "ns3::EunomiaNic::CompletionTracedCallback")
             .AddTraceSource("Pool", "Blocks in use and QPs that hold metadata changed.",
                             MakeTraceSourceAccessor(&EunomiaNic::m_poolTrace),
-                            "ns3::EunomiaNic::PoolTracedCallback");
+                            "ns3::EunomiaNic::PoolTracedCallback")
+            .AddTraceSource("AllocationLatency",
+                            "A packet made allocations; it has them this long after its arrival. "
+                            "Silent where they take no time.",
+                            MakeTraceSourceAccessor(&EunomiaNic::m_latencyTrace),
+                            "ns3::EunomiaNic::AllocationTracedCallback");
     return tid;
 }
 
@@ -93,6 +98,18 @@ TypeId EunomiaNic::AddOrderingAttributes(TypeId tid)
                       MakeUintegerChecker<uint32_t>())
         .AddAttribute("Banks", "Banks of the pool; a QP hashes to one.", UintegerValue(1),
                       MakeUintegerAccessor(&EunomiaNic::m_banks), MakeUintegerChecker<uint32_t>(1))
+        .AddAttribute("AllocTime",
+                      "Time that a bank takes for an allocation, up to 1 s; 0: none "
+                      "(core/reorder/controller.h).",
+                      TimeValue(NanoSeconds(10)), MakeTimeAccessor(&EunomiaNic::m_allocTime),
+                      MakeTimeChecker(Time(0), Seconds(1)))
+        .AddAttribute("Pipelines", "Ingress pipelines, each in order; a QP hashes to one.",
+                      UintegerValue(1), MakeUintegerAccessor(&EunomiaNic::m_pipelineCount),
+                      MakeUintegerChecker<uint32_t>(1, 1024))
+        .AddAttribute("CacheBlocks",
+                      "Allocations that a pipeline has ready for each bank; 0: no cache.",
+                      UintegerValue(16), MakeUintegerAccessor(&EunomiaNic::m_cacheBlocks),
+                      MakeUintegerChecker<uint32_t>(0, 1024))
         .AddAttribute("QpCap", "PSNs that a QP may hold ahead of its cumulative point.",
                       UintegerValue(256), MakeUintegerAccessor(&EunomiaNic::m_qpCap),
                       MakeUintegerChecker<uint32_t>(1, EUN_HD_CAP_MAX))
@@ -253,12 +270,34 @@ std::string EunomiaNic::ConfigureOrdering()
         return "Reserve: " + std::to_string(m_reserve) + " of " + std::to_string(m_poolBlocks) +
                " blocks";
     }
+    eun_reorder_free(m_reorder);
     m_reorder = eun_reorder_new(&config);
     m_rxEnv.reorder = m_reorder;
     if (!m_reorder) {
         return "PoolBlocks: " + std::to_string(m_poolBlocks) + " blocks do not make " +
                std::to_string(m_banks) + " banks of at most 65,534";
     }
+    return ConfigurePipelines();
+}
+
+std::string EunomiaNic::ConfigurePipelines()
+{
+    if (m_allocTime.IsZero()) {
+        return "";
+    }
+    eun_controller_config config{};
+    config.banks = m_banks;
+    config.pipelines = m_pipelineCount;
+    config.cache_blocks = m_cacheBlocks;
+    config.service_ps = m_allocTime.GetTimeStep();
+    EunomiaNicPipelines::Controller controller(eun_controller_new(&config), eun_controller_free);
+    if (!controller) {
+        return "CacheBlocks: " + std::to_string(m_cacheBlocks) + " for each of " +
+               std::to_string(m_pipelineCount) + " pipelines and " + std::to_string(m_banks) +
+               " banks are too many";
+    }
+    m_pipelines = std::make_unique<EunomiaNicPipelines>(std::move(controller), m_pipelineCount,
+                                                        m_reorder, this);
     return "";
 }
 

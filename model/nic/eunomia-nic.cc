@@ -402,21 +402,39 @@ void EunomiaNic::ReceiveData(EunomiaFrame *frame)
     eun_rx_verdict verdict;
     m_transport->receive(&qp.rx, &m_rxEnv, &data, now, &verdict);
     Account(frame, verdict);
-    const bool ce = frame->ce;
+    const EunomiaNicPipelines::Outcome outcome{verdict.feedback, frame->qp, verdict.visible,
+                                               frame->generation, frame->ce};
     m_pool->Release(frame);
-    if (ce && !m_echoInAck && now >= qp.nextCnpPs) {
-        qp.nextCnpPs = now + m_cnpInterval.GetTimeStep();
-        SendCnp(qp);
-    }
-    if (verdict.feedback.kind != EUN_FEEDBACK_NONE) {
-        const bool refused = verdict.feedback.kind == EUN_FEEDBACK_NACK;
-        Answer(qp, verdict.feedback, m_echoInAck && (ce || refused));
-    }
-    if (verdict.visible && m_user) {
-        m_user->MessagesVisible(qp.peer, qp.peerQp, verdict.visible);
+    if (!m_pipelines || m_pipelines->Passes(outcome, now)) {
+        Conclude(qp, outcome);
     }
     if (verdict.visible != verdict.completed) {
         ReportCopied();
+    }
+}
+
+void EunomiaNic::Leaves(const EunomiaNicPipelines::Outcome &outcome)
+{
+    // A sender that closes while its messages are on their way has given them up.
+    RxQp &qp = m_rx[outcome.qp];
+    if (qp.open && qp.life.number == outcome.generation) {
+        Conclude(qp, outcome);
+    }
+}
+
+void EunomiaNic::Conclude(RxQp &qp, const EunomiaNicPipelines::Outcome &outcome)
+{
+    const int64_t now = EunomiaNow();
+    if (outcome.ce && !m_echoInAck && now >= qp.nextCnpPs) {
+        qp.nextCnpPs = now + m_cnpInterval.GetTimeStep();
+        SendCnp(qp);
+    }
+    if (outcome.feedback.kind != EUN_FEEDBACK_NONE) {
+        const bool refused = outcome.feedback.kind == EUN_FEEDBACK_NACK;
+        Answer(qp, outcome.feedback, m_echoInAck && (outcome.ce || refused));
+    }
+    if (outcome.visible && m_user) {
+        m_user->MessagesVisible(qp.peer, qp.peerQp, outcome.visible);
     }
 }
 

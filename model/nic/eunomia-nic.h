@@ -8,6 +8,7 @@
 #include "core/transport/transport.h"
 #include "core/wire/overhead.h"
 #include "eunomia-flow-table.h"
+#include "eunomia-nic-pipelines.h"
 #include "eunomia-port.h"
 
 #include "ns3/object.h"
@@ -55,7 +56,7 @@ class EunomiaNicUser {
  * The NIC serves control frames first, then ready QPs in turn, one frame each. A QP sends its next
  * packet no earlier than its rate allows; no idle or waiting QP is ever scanned.
  */
-class EunomiaNic : public Object, public EunomiaPortOwner {
+class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipelines::Owner {
   public:
     static TypeId GetTypeId();
     EunomiaNic();
@@ -94,6 +95,11 @@ class EunomiaNic : public Object, public EunomiaPortOwner {
     eun_gate GetGate() const { return m_txEnv.gate; }
     /** Null for transports that never hold packets. */
     const eun_reorder *GetReorder() const { return m_reorder; }
+    /** Null where allocations take no time. */
+    const eun_controller *GetController() const
+    {
+        return m_pipelines ? m_pipelines->GetController() : nullptr;
+    }
     uint64_t GetFallbacks() const { return m_rxEnv.fallbacks; }
     uint64_t GetFramesMade(EunomiaFrameKind kind) const { return m_made[static_cast<int>(kind)]; }
     uint64_t GetBytesMade(EunomiaFrameKind kind) const
@@ -116,6 +122,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner {
 
     typedef void (*CompletionTracedCallback)(uint32_t qp, uint32_t bytes, Time wait);
     typedef void (*PoolTracedCallback)(uint32_t blocksInUse, uint32_t qpsActive);
+    typedef void (*AllocationTracedCallback)(Time latency);
 
   protected:
     void DoDispose() override;
@@ -176,6 +183,11 @@ class EunomiaNic : public Object, public EunomiaPortOwner {
     uint32_t OpenReceiver(EunomiaNic *peer, const TxQp &peerQp);
     void CloseReceiver(uint32_t qp);
     void ReceiveData(EunomiaFrame *frame);
+    // EunomiaNicPipelines::Owner
+    void Allocated(int64_t latencyPs) override { m_latencyTrace(TimeStep(latencyPs)); }
+    void Leaves(const EunomiaNicPipelines::Outcome &outcome) override;
+    /** Answers a data packet that has left its pipeline, and tells the user what it completed. */
+    void Conclude(RxQp &qp, const EunomiaNicPipelines::Outcome &outcome);
     void Answer(RxQp &qp, const eun_feedback &feedback, bool echo);
     void SendCnp(RxQp &qp);
     /** Tells the user of the messages whose staged Last has been copied by now. */
@@ -206,6 +218,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner {
     std::string ConfigureNames();
     std::string ConfigureGate();
     std::string ConfigureOrdering();
+    std::string ConfigurePipelines();
     void RequireConfigured();
     void ConfigureCongestion();
     static TypeId AddTransportAttributes(TypeId tid);
@@ -229,6 +242,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner {
     eun_overhead m_overhead{};
     eun_reorder *m_reorder = nullptr;
     eun_staging m_staging{};
+    std::unique_ptr<EunomiaNicPipelines> m_pipelines; //!< null where allocations take no time
     std::array<ReadyList, 8> m_ready;
     uint32_t m_readyMask = 0;
     uint32_t m_turn = 1;
@@ -277,6 +291,9 @@ class EunomiaNic : public Object, public EunomiaPortOwner {
     uint32_t m_fastRecovery;
     bool m_clampTarget;
     uint32_t m_banks;
+    Time m_allocTime;
+    uint32_t m_pipelineCount;
+    uint32_t m_cacheBlocks;
     Time m_idleEpoch;
     Time m_cnpInterval;
     bool m_echoInAck;
@@ -293,6 +310,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner {
     TracedCallback<const EunomiaFrame &> m_arrivalTrace;
     TracedCallback<uint32_t, uint32_t, Time> m_completionTrace;
     TracedCallback<uint32_t, uint32_t> m_poolTrace;
+    TracedCallback<Time> m_latencyTrace;
 };
 
 } // namespace ns3

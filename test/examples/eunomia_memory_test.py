@@ -23,6 +23,7 @@ def test_json_has_the_promised_keys_and_published_figures():
         "measured",
         "microbenchmark",
         "microbenchmark_crossing_pct",
+        "allocation",
     ]
     model = result["model"]
     assert model["fixed_mb"] == 41
@@ -42,6 +43,9 @@ def test_json_has_the_promised_keys_and_published_figures():
     assert [step["dynamic_bytes"] for step in result["microbenchmark"]] == list(range(80, 1201, 56))
     assert {step["fixed_bytes"] for step in result["microbenchmark"]} == {820}
     assert round(result["microbenchmark_crossing_pct"], 2) == 66.07
+    setups = {(row["service_ns"], row["rate_gbps"]) for row in result["allocation"]}
+    assert setups == {(service, rate) for service in (10, 40, 100) for rate in (100, 400, 800)}
+    assert {row["blocked_pct"] for row in result["allocation"] if row["cache_blocks"]} == {0}
 
 
 def test_help_and_tables():

@@ -55,6 +55,9 @@ class SchemesCase : public TestCase {
             {"--lb=spray", "--transport=eunomia", "--pfc=off", "--window=bdp"},
             {"--lb=spray", "--transport=eunomia", "--poolBlocks=0"},
             {"--lb=spray", "--transport=eunomia", "--banks=2", "--qpCap=16", "--idleEpoch=10us"},
+            {"--lb=spray", "--transport=eunomia", "--allocTime=2us", "--cacheBlocks=0"},
+            {"--lb=spray", "--transport=eunomia", "--verb=write", "--gate=receiver",
+             "--allocTime=500ns", "--cacheBlocks=1", "--pipelines=3", "--banks=2", "--qp=pair"},
             {"--lb=ecmp", "--transport=gbn", "--compat=conweave-ns3"},
             {"--lb=ecmp", "--transport=gbn", "--mtu=4096", "--linkRate=2400Gbps",
              "--linkDelay=300ns"},
@@ -123,6 +126,8 @@ class DeterminismCase : public TestCase {
         Check(temp, {"--load=0.9", "--duration=150us", "--lb=ecmp", "--transport=gbn",
                      "--buffer=500KB", "--qp=pair"});
         Check(temp, {"--flows=" + flows, "--warmup=10us", "--pfc=off", "--buffer=100KB"});
+        Check(temp, {"--load=0.9", "--duration=150us", "--allocTime=300ns", "--cacheBlocks=2",
+                     "--pipelines=2", "--banks=4"});
     }
 
     void Check(const EunomiaTestFolder &temp, const Words &words)
@@ -146,6 +151,42 @@ class DeterminismCase : public TestCase {
         const bool same = EunomiaTestFolder::Read(temp.Path("a/flows.csv")) ==
                           EunomiaTestFolder::Read(temp.Path("c/flows.csv"));
         NS_TEST_EXPECT_MSG_EQ(same, false, "another seed, " << words[0]);
+    }
+};
+
+/** Allocations that take time delay what a large enough cache does not. */
+class AllocationCase : public TestCase {
+  public:
+    AllocationCase() : TestCase("allocations take time") {}
+
+  private:
+    /** Runs with these words. Result: alloc_latency_p99_ns, -1 where it is null. */
+    double Run(const EunomiaTestFolder &temp, const std::string &out, const Words &words)
+    {
+        const EunomiaTestRun run(g_small + Words{"--load=0.9", "--duration=500us", "--cc=none"} +
+                                 words + Words{"--out=" + temp.Path(out)});
+        NS_TEST_EXPECT_MSG_EQ(run.status, Status::DONE, out);
+        const std::string summary = EunomiaTestFolder::Read(temp.Path(out + "/summary.json"));
+        NS_TEST_EXPECT_MSG_EQ((EunomiaTestNumber(summary, "alloc") > 100), (out != "gbn"), out);
+        return summary.find("\"alloc_latency_p99_ns\": null") == std::string::npos
+                   ? EunomiaTestNumber(summary, "alloc_latency_p99_ns")
+                   : -1;
+    }
+
+    void DoRun() override
+    {
+        EunomiaTestFolder temp;
+        NS_TEST_EXPECT_MSG_EQ(Run(temp, "gbn", {"--transport=gbn"}), -1, "no allocation");
+        NS_TEST_EXPECT_MSG_EQ(Run(temp, "off", {"--allocTime=0"}), 0, "no time");
+        NS_TEST_EXPECT_MSG_EQ(Run(temp, "cached", {"--cacheBlocks=1024"}), 0, "no wait");
+        const double p99 = Run(temp, "waits", {"--cacheBlocks=0", "--allocTime=500ns"});
+        NS_TEST_EXPECT_MSG_GT_OR_EQ(p99, 1000, "metadata and a block");
+        NS_TEST_EXPECT_MSG_LT(p99, 20'000, "tens of them at a time");
+        const auto flows = [&temp](const std::string &out) {
+            return EunomiaTestFolder::Read(temp.Path(out + "/flows.csv"));
+        };
+        NS_TEST_EXPECT_MSG_EQ((flows("cached") == flows("off")), true, "the same flows");
+        NS_TEST_EXPECT_MSG_EQ((flows("waits") == flows("off")), false, "later answers");
     }
 };
 
@@ -389,6 +430,7 @@ class EunomiaExperimentTestSuite : public TestSuite {
     {
         AddTestCase(new SchemesCase);
         AddTestCase(new DeterminismCase);
+        AddTestCase(new AllocationCase);
         AddTestCase(new IncastCase);
         AddTestCase(new UnfinishedCase);
         AddTestCase(new BadInputCase);

@@ -152,6 +152,9 @@ class DefaultsCase : public TestCase {
         NS_TEST_EXPECT_MSG_EQ(o.qpCap, 256, "qpCap");
         NS_TEST_EXPECT_MSG_EQ(o.idleEpochPs, 256'000'000, "idleEpoch");
         NS_TEST_EXPECT_MSG_EQ(o.banks, 1, "banks");
+        NS_TEST_EXPECT_MSG_EQ(o.allocTimePs, 10'000, "allocTime");
+        NS_TEST_EXPECT_MSG_EQ(o.pipelines, 1, "pipelines");
+        NS_TEST_EXPECT_MSG_EQ(o.cacheBlocks, 16, "cacheBlocks");
         NS_TEST_EXPECT_MSG_EQ(o.seed, 1, "seed");
         NS_TEST_EXPECT_MSG_EQ(o.out, "x", "out");
         NS_TEST_EXPECT_MSG_EQ(o.samplePs, 0, "sample");
@@ -215,6 +218,11 @@ const std::vector<Good> g_good = {
     {"--qpCap=1", [](const O &o) { return o.qpCap == 1; }},
     {"--idleEpoch=1us", [](const O &o) { return o.idleEpochPs == 1'000'000; }},
     {"--banks=4", [](const O &o) { return o.banks == 4; }},
+    {"--allocTime=0", [](const O &o) { return o.allocTimePs == 0; }},
+    {"--allocTime=1s", [](const O &o) { return o.allocTimePs == 1'000'000'000'000; }},
+    {"--pipelines=8", [](const O &o) { return o.pipelines == 8; }},
+    {"--cacheBlocks=0", [](const O &o) { return o.cacheBlocks == 0; }},
+    {"--cacheBlocks=1024", [](const O &o) { return o.cacheBlocks == 1024; }},
     {"--seed=4294967295", [](const O &o) { return o.seed == UINT32_MAX; }},
     {"--out=a b", [](const O &o) { return o.out == "a b"; }},
     {"--sample=10us", [](const O &o) { return o.samplePs == 10'000'000; }},
@@ -292,6 +300,9 @@ class BadCase : public TestCase {
             {"qpCap", {"", "0", "4097"}},
             {"idleEpoch", {"", "0", "0us", "256"}},
             {"banks", {"", "0", "1025"}},
+            {"allocTime", {"", "10", "-1ns", "1.1s", "fast"}},
+            {"pipelines", {"", "0", "1025", "two"}},
+            {"cacheBlocks", {"", "-1", "1025", "1.5"}},
             {"seed", {"", "0", "4294967296", "-1", "abc"}},
             {"sample", {"", "10", "often"}},
             {"force", {"", "yes", "1"}},

@@ -46,6 +46,22 @@ class RefusalsCase : public TestCase {
             Simulator::Run();
             NS_TEST_EXPECT_MSG_EQ(nics.user.completions.size(), 1, row.attribute);
         }
+        Caches();
+    }
+
+    void Caches()
+    {
+        Simulation simulation;
+        EunomiaTestNics nics;
+        for (const char *attribute : {"Pipelines", "CacheBlocks"}) {
+            nics.nic[0]->SetAttribute(attribute, UintegerValue(1024));
+        }
+        nics.nic[0]->SetAttribute("Banks", UintegerValue(4097));
+        NS_TEST_EXPECT_MSG_EQ(
+            nics.nic[0]->Configure(),
+            "CacheBlocks: 1024 for each of 1024 pipelines and 4097 banks are too many", "");
+        nics.nic[0]->SetAttribute("CacheBlocks", UintegerValue(1));
+        NS_TEST_EXPECT_MSG_EQ(nics.nic[0]->Configure(), "", "mended");
     }
 };
 
