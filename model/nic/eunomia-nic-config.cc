@@ -30,7 +30,13 @@ TypeId EunomiaNic::GetTypeId()
                             "ns3::EunomiaNic::CompletionTracedCallback")
             .AddTraceSource("Pool", "Blocks in use and QPs that hold metadata changed.",
                             MakeTraceSourceAccessor(&EunomiaNic::m_poolTrace),
-                            "ns3::EunomiaNic::PoolTracedCallback");
+                            "ns3::EunomiaNic::PoolTracedCallback")
+            .AddTraceSource("ReorderBurst",
+                            "A QP's burst of reordering ended, or crossed a full millisecond "
+                            "(core/reorder/burst.h): responder QP, number of the flow whose packet "
+                            "began it, burst. Connect before the QPs open.",
+                            MakeTraceSourceAccessor(&EunomiaNic::m_burstTrace),
+                            "ns3::EunomiaNic::BurstTracedCallback");
     return tid;
 }
 
