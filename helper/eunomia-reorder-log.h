@@ -13,7 +13,8 @@ namespace ns3 {
  *
  * One row a burst and millisecond, in order of writing: a row is written with the QP's first packet
  * after it ended, so those of a QP are in order of time. Times are whole nanoseconds, rounded down;
- * so a row lies in its millisecond, and durations and gaps of a QP add up without a rest.
+ * so a row lies in its millisecond, and durations and gaps of a QP add up without a rest. What
+ * happens in the warm-up is told, too.
  *
  * - `ms`: the millisecond that `start_ns` lies in. Packets and durations add up to what happened in
  *   it.
@@ -33,9 +34,9 @@ namespace ns3 {
 class EunomiaReorderLog {
   public:
     /**
-     * Opens the file and connects to the NICs, for the rest of the simulation; to be made before
-     * the first QP opens. \throws EunomiaInputError where the file cannot be created or is there
-     * already
+     * Opens the file and connects to the NICs for the rest of the simulation. To be made before the
+     * first QP opens.
+     * \throws EunomiaInputError where the file cannot be created
      */
     EunomiaReorderLog(EunomiaFabric &fabric, EunomiaResultWriter &writer);
     EunomiaReorderLog(const EunomiaReorderLog &) = delete;

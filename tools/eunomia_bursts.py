@@ -4,7 +4,7 @@
 A NIC rents metadata for a QP with the first packet that comes early, and gives it back when the QP
 has been in order for the epoch, or when it closes. A burst that finds the metadata still there
 spares a rental. The model has a pool that is never short: 48 bytes of metadata a QP, and 2 bytes
-for each 16 PSNs of the widest burst since it was rented, as the ring of the bitmap keeps its blocks.
+for each 16 PSNs of the widest burst since it was rented: the ring of the bitmap keeps its blocks.
 """
 
 import os

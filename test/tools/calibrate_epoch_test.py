@@ -25,7 +25,8 @@ def rows(host, qp, bursts, closed, first=1):
             gap = "" if before is None else at - before
             kind = "closed" if stop == end else "continues"
             packets, wide = (2, span) if at == start else (0, 0)
-            yield f"{at // MS},{host},{qp},7,{number},{at},{stop - at},{gap},{wide},{packets},{kind}"
+            piece = f"{at},{stop - at},{gap},{wide},{packets},{kind}"
+            yield f"{at // MS},{host},{qp},7,{number},{piece}"
             at = before = stop
             if kind == "closed":
                 break
