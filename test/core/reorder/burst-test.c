@@ -16,7 +16,8 @@ struct note {
     uint32_t psn;
     uint32_t span;
     uint32_t advanced;
-    bool gap; /**< after it */
+    bool kept; /**< not refused */
+    bool gap;  /**< after it */
 };
 
 /** A life of a QP, arrival by arrival. */
@@ -38,10 +39,10 @@ static void add(struct pieces *pieces, const struct eun_burst *piece)
     pieces->piece[pieces->count++] = *piece;
 }
 
-static bool has_come(const struct record *r, uint32_t psn)
+static bool has_kept(const struct record *r, uint32_t psn)
 {
     for (uint32_t i = 0; i < r->count; i++)
-        if (r->note[i].psn == psn)
+        if (r->note[i].kept && r->note[i].psn == psn)
             return true;
     return false;
 }
@@ -54,9 +55,11 @@ static bool any_at_or_past(const struct record *r, uint32_t psn)
     return false;
 }
 
-/** How long the QP rests before an arrival: often not at all, at times for several slices. */
-static int64_t pause_before(struct test_random *rng, int64_t slice)
+/** How long the QP rests at `now`: often not at all, to a slice's end, or for several slices. */
+static int64_t pause_at(struct test_random *rng, int64_t now, int64_t slice)
 {
+    if (test_chance(rng, 2))
+        return slice - now % slice;
     if (test_chance(rng, 20))
         return 0;
     if (test_chance(rng, 5))
@@ -64,27 +67,29 @@ static int64_t pause_before(struct test_random *rng, int64_t slice)
     return test_below(rng, (uint32_t)(slice / 20));
 }
 
-/** Random arrivals around a window that moves on; duplicates among them. */
+/** Random arrivals around a window that moves on, some twice; who refuses, sees them again. */
 static void make_record(struct test_random *rng, struct record *r, int64_t now, int64_t slice)
 {
     uint32_t expected = 0u - test_below(rng, ARRIVALS);
     const uint32_t window = 1u + test_below(rng, 40);
     const uint32_t length = test_below(rng, ARRIVALS);
+    const uint32_t refused = test_chance(rng, 50) ? 0 : 50 * (1u + test_below(rng, 2));
     *r = (struct record){.opened = now};
     while (r->count < length) {
-        now += pause_before(rng, slice);
+        now += pause_at(rng, now, slice);
         const bool behind = test_chance(rng, 5);
         const uint32_t ahead = test_chance(rng, 60) ? 0 : test_below(rng, window);
         struct note note = {.at = now, .psn = behind ? expected - 1u : expected + ahead};
         note.span = behind ? 0 : ahead;
+        note.kept = note.span == 0 || !test_chance(rng, refused);
         r->note[r->count++] = note;
         const uint32_t before = expected;
-        while (has_come(r, expected))
+        while (has_kept(r, expected))
             expected++;
         r->note[r->count - 1u].advanced = expected - before;
         r->note[r->count - 1u].gap = any_at_or_past(r, expected);
     }
-    r->closed = now + pause_before(rng, slice);
+    r->closed = now + pause_at(rng, now, slice);
 }
 
 /** The pieces of a burst that notes first..last make, up to `until`. */
@@ -158,6 +163,7 @@ static void track(struct eun_burst_tracker *tracker, const struct record *r, str
         add(out, &piece);
     if (eun_burst_close(tracker, r->closed, &piece))
         add(out, &piece);
+    assert_false(eun_burst_is_open(tracker));
 }
 
 static void assert_same(const struct pieces *got, const struct pieces *want)
@@ -198,7 +204,7 @@ static void tells_what_the_record_shows(void **state)
             assert_same(&got, &want);
             for (uint32_t k = 0; k < got.count; k++)
                 ends[got.piece[k].end]++;
-            now = record.closed + pause_before(&rng, MS);
+            now = record.closed + pause_at(&rng, record.closed, MS);
         }
     }
     for (uint32_t end = 0; end < 4; end++)
