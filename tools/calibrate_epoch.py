@@ -141,9 +141,12 @@ def advice(bursts, found, miss, rtt_ns):
     )
     yield f"knee       {name_epoch(bend.epoch_ns, rtt_ns)}: {costs(bend)}"
     yield f"default    {name_epoch(default.epoch_ns, rtt_ns)}: {costs(default)}"
-    if best.bytes_mean > 0:
-        ratio = default.bytes_mean / best.bytes_mean
-        yield f"The default holds {ratio:.3g} times the bytes of the suggested epoch, in the mean."
+    if best.bytes_mean > 0 and bend.bytes_mean > 0:
+        yield (
+            f"In the mean, the default holds {default.bytes_mean / best.bytes_mean:.3g} times the "
+            f"bytes of the suggested epoch, {default.bytes_mean / bend.bytes_mean:.3g} times those "
+            "of the knee."
+        )
     begin, finish = bursts.window()
     if best.epoch_ns * FEW > finish - begin:
         yield (
