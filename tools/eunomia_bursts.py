@@ -4,7 +4,8 @@
 A NIC rents metadata for a QP with the first packet that comes early, and gives it back when the QP
 has been in order for the epoch, or when it closes. A burst that finds the metadata still there
 spares a rental. The model has a pool that is never short: 48 bytes of metadata a QP, and 2 bytes
-for each 16 PSNs of the widest burst since it was rented: the ring of the bitmap keeps its blocks.
+for each 16 PSNs of the widest burst since it was rented, as the ring of the bitmap keeps its
+blocks; 16 blocks at most, past which packets are refused.
 """
 
 import os
@@ -18,6 +19,7 @@ from eunomia_results import ResultError
 METADATA_BYTES = 48
 BLOCK_BYTES = 2
 BLOCK_PSNS = 16
+BLOCKS_MAX = 16
 NS_PER_MS = 1_000_000
 
 
@@ -65,7 +67,8 @@ class Bursts:
         repeated = self.gap >= 0
         found = repeated & (self.gap <= epoch_ns)
         until = np.minimum(self.end + np.minimum(self.rest, epoch_ns), finish)
-        size = METADATA_BYTES + BLOCK_BYTES * (self._widest(found) // BLOCK_PSNS + 1)
+        blocks = np.minimum(self._widest(found) // BLOCK_PSNS + 1, BLOCKS_MAX)
+        size = METADATA_BYTES + BLOCK_BYTES * blocks
         nic_time = max(finish - begin, 1) * self.nics
         held = until - self.start
         qps_peak, bytes_peak = self._peaks(until, size) if peaks else (0, 0)

@@ -119,7 +119,7 @@ def by_hand(lives, epoch):
                     spared += 1
                 else:
                     kept = 0
-            kept = max(kept, 48 + 2 * (span // 16 + 1))
+            kept = max(kept, 48 + 2 * min(span // 16 + 1, 16))
             after = bursts[place + 1][0] if place + 1 < len(bursts) else closed
             until = min(end + epoch, after, finish)
             pieces.append((host, start, until, kept))
