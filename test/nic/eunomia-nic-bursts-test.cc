@@ -3,6 +3,7 @@
 
 #include "ns3/test.h"
 
+#include <algorithm>
 #include <numeric>
 #include <random>
 #include <set>
