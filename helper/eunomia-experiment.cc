@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <set>
@@ -122,6 +123,7 @@ EunomiaExperiment::~EunomiaExperiment()
 {
     m_progress.reset();
     m_sampler.reset();
+    m_reorderLog.reset();
     m_driver.reset();
     m_fabric.reset();
     Simulator::Destroy();
@@ -187,7 +189,6 @@ void EunomiaExperiment::SetDefaults()
     SetDefault("EunomiaNic::AllocTime", Picoseconds(o.allocTimePs));
     SetDefault("EunomiaNic::Pipelines", o.pipelines);
     SetDefault("EunomiaNic::CacheBlocks", o.cacheBlocks);
-    SetDefault("EunomiaNic::IdleEpoch", Picoseconds(o.idleEpochPs));
     eun_overhead overhead;
     const bool ordered = !eun_transport_find(o.transport.c_str())->tolerates_reordering;
     NS_ABORT_MSG_UNLESS(eun_overhead_choose(&overhead, o.verb.c_str(), o.flatOverhead, ordered),
@@ -195,17 +196,32 @@ void EunomiaExperiment::SetDefaults()
     SetDefault("EunomiaLink::Gap", overhead.gap);
     SetDefault("EunomiaSwitch::PauseFrame", overhead.pfc);
     SetDefault("EunomiaSwitch::MaxFrame", eun_overhead_data(&overhead, o.mtu, true, true));
+    const eun_path path{o.leaves > 1 ? 4u : 2u, o.linkRateBps, o.linkDelayPs, false};
+    const int64_t rtt = eun_base_rtt(&overhead, &path, o.mtu);
+    SetIdleEpoch(rtt);
     if (o.window == "bdp") {
-        const eun_path path{o.leaves > 1 ? 4u : 2u, o.linkRateBps, o.linkDelayPs, false};
-        const auto rtt = static_cast<double>(eun_base_rtt(&overhead, &path, o.mtu));
         SetDefault("EunomiaNic::Window",
-                   static_cast<uint64_t>(rtt * 1e-12 * static_cast<double>(o.linkRateBps) / 8));
+                   static_cast<uint64_t>(static_cast<double>(rtt) * 1e-12 *
+                                         static_cast<double>(o.linkRateBps) / 8));
     } else if (o.window != "off") {
         SetDefault("EunomiaNic::Window", o.window);
     }
     if (o.conweave) {
         SetCompatibility();
     }
+}
+
+void EunomiaExperiment::SetIdleEpoch(int64_t rttPs)
+{
+    int64_t ps = m_options.idleEpochPs;
+    if (m_options.idleEpochRtts > 0) {
+        const double product = m_options.idleEpochRtts * static_cast<double>(rttPs);
+        if (product < 0.5 || product > 1e17) {
+            throw EunomiaInputError("--idleEpoch", 0, "", "must be in 1 ps..100000 s");
+        }
+        ps = std::llround(product);
+    }
+    SetDefault("EunomiaNic::IdleEpoch", Picoseconds(ps));
 }
 
 void EunomiaExperiment::SetCompatibility()
@@ -260,6 +276,15 @@ uint64_t EunomiaExperiment::BdpBytes() const
                                  static_cast<double>(m_options.linkRateBps) / 8);
 }
 
+int64_t EunomiaExperiment::BaseRttPs() const
+{
+    int64_t longest = 0;
+    for (uint32_t h = 1; h < m_fabric->GetNHosts(); h++) {
+        longest = std::max(longest, m_fabric->GetBaseRtt(0, h));
+    }
+    return longest;
+}
+
 void EunomiaExperiment::OpenResults()
 {
     EunomiaResultOptions options;
@@ -293,6 +318,9 @@ void EunomiaExperiment::Connect()
         m_sampler =
             std::make_unique<EunomiaSampler>(*m_fabric, *m_driver, *m_writer, m_options.samplePs);
         m_sampler->Start(m_firstStart);
+    }
+    if (m_options.reorderLog) {
+        m_reorderLog = std::make_unique<EunomiaReorderLog>(*m_fabric, *m_writer);
     }
     for (uint32_t s = 0; s < m_fabric->GetNSwitches(); s++) {
         m_fabric->GetSwitch(s)->TraceConnectWithoutContext(
@@ -334,6 +362,9 @@ EunomiaExperiment::Status EunomiaExperiment::Run()
     Simulator::Run();
     m_progress->Stop();
     m_wallS = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (m_reorderLog) {
+        m_reorderLog->Finish();
+    }
     m_unfinished = m_driver->ReportUnfinished();
     CheckInvariants();
     m_writer->Finish(Summarise());
@@ -488,6 +519,10 @@ void EunomiaExperiment::DescribeConfig(EunomiaSummary &s) const
     c.emplace_back("seed", o.seed);
     c.emplace_back("sample_ps", o.samplePs);
     c.emplace_back("bdp_bytes", BdpBytes());
+    c.emplace_back("base_rtt_ps", BaseRttPs());
+    TimeValue epoch;
+    m_fabric->GetNic(0)->GetAttribute("IdleEpoch", epoch);
+    c.emplace_back("idleEpoch_ps", epoch.Get().GetTimeStep());
     const Ptr<Object> samples[] = {m_fabric->GetNic(0), m_fabric->GetSwitch(0),
                                    m_fabric->GetLinks()[0]};
     for (const auto &object : samples) {

@@ -6,6 +6,7 @@
 #include "eunomia-flow-driver.h"
 #include "eunomia-options.h"
 #include "eunomia-progress.h"
+#include "eunomia-reorder-log.h"
 #include "eunomia-result-writer.h"
 #include "eunomia-sampler.h"
 #include "eunomia-workload.h"
@@ -37,6 +38,7 @@ class EunomiaExperiment {
   private:
     void SetSeed();
     void SetDefaults();
+    void SetIdleEpoch(int64_t rttPs);
     void SetCompatibility();
     void SetAttributes();
     void ReadTraffic();
@@ -52,6 +54,7 @@ class EunomiaExperiment {
     void SummarisePool(EunomiaSummary &summary) const;
     void DescribeConfig(EunomiaSummary &summary) const;
     uint64_t BdpBytes() const;
+    int64_t BaseRttPs() const;
 
     EunomiaOptions m_options;
     std::vector<EunomiaFlow> m_flows;
@@ -65,6 +68,7 @@ class EunomiaExperiment {
     std::unique_ptr<EunomiaResultWriter> m_writer;
     std::unique_ptr<EunomiaFlowDriver> m_driver;
     std::unique_ptr<EunomiaSampler> m_sampler;
+    std::unique_ptr<EunomiaReorderLog> m_reorderLog; //!< null where not requested
     std::unique_ptr<EunomiaProgress> m_progress;
     EventId m_drain;
     std::string m_problem; //!< internal inconsistency, "" where there is none

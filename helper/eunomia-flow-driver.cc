@@ -83,6 +83,7 @@ void EunomiaFlowDriver::Open(const EunomiaFlow &flow)
     m_started++;
     m_active++;
     EunomiaFlowStats &stats = (*m_table)[slot];
+    stats.number = flow.id;
     std::vector<uint32_t> sizes;
     for (uint64_t left = flow.bytes; left > 0; left -= sizes.back()) {
         sizes.push_back(static_cast<uint32_t>(std::min<uint64_t>(left, EUN_MESSAGE_MAX_BYTES)));

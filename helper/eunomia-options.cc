@@ -143,7 +143,8 @@ EunomiaOptions::EunomiaOptions()
           {"ackEvery", "1", "in-order packets that one ACK covers, 1..65535"},
           {"poolBlocks", "1024", "2-byte blocks in the ordering pool of a NIC, 0..1000000"},
           {"qpCap", "256", "PSNs that a QP may hold ahead, 1..4096"},
-          {"idleEpoch", "256us", "reordering metadata goes back after this"},
+          {"idleEpoch", "256us",
+           "reordering metadata goes back after this: a time, or base round trips such as 32rtt"},
           {"banks", "1", "banks of the pool, 1..1024"},
           {"allocTime", "10ns", "time that a bank takes for an allocation, up to 1s; 0: none"},
           {"pipelines", "1", "ingress pipelines of a NIC, in order each, 1..1024"},
@@ -154,6 +155,8 @@ EunomiaOptions::EunomiaOptions()
           {"sample", "0", "interval of timeseries.csv, such as 10us; 0: none"},
           {"force", "false", "replace results in --out"},
           {"legacy", "false", "write fct.txt in the columns of HPCC and ConWeave, too"},
+          {"reorderLog", "false",
+           "write reorder.csv, too: bursts of reordering, a row a burst and millisecond"},
       }
 {
 }
@@ -187,7 +190,7 @@ void EunomiaOptions::Take(const std::string &argument)
         return;
     }
     Option &option = Find(name);
-    const bool isSwitch = name == "force" || name == "legacy";
+    const bool isSwitch = name == "force" || name == "legacy" || name == "reorderLog";
     if (!hasValue && !isSwitch) {
         throw EunomiaInputError("--" + name, 0, "", "needs a value: --" + name + "=...");
     }
@@ -273,6 +276,7 @@ void EunomiaOptions::Resolve()
     samplePs = EunomiaParseTime("--sample", Value("sample"));
     force = Choice("force", {"false", "true"}) == "true";
     legacy = Choice("legacy", {"false", "true"}) == "true";
+    reorderLog = Choice("reorderLog", {"false", "true"}) == "true";
 }
 
 void EunomiaOptions::ResolveTopology()
@@ -342,8 +346,19 @@ void EunomiaOptions::ResolveTransport()
     }
     pipelines = static_cast<uint32_t>(Integer("pipelines", 1, 1024));
     cacheBlocks = static_cast<uint32_t>(Integer("cacheBlocks", 0, 1024));
-    idleEpochPs = EunomiaParseTime("--idleEpoch", Value("idleEpoch"));
-    if (idleEpochPs <= 0) {
+    ResolveIdleEpoch();
+}
+
+void EunomiaOptions::ResolveIdleEpoch()
+{
+    const std::string &text = Value("idleEpoch");
+    if (text.find("rtt") != std::string::npos) {
+        idleEpochRtts =
+            ParseUnits("--idleEpoch", text, {{"rtt", 1}}, "time such as 256us or 32rtt");
+    } else {
+        idleEpochPs = EunomiaParseTime("--idleEpoch", text);
+    }
+    if (idleEpochPs == 0 && idleEpochRtts == 0) {
         throw EunomiaInputError("--idleEpoch", 0, "", "must be longer than 0");
     }
 }

@@ -55,7 +55,8 @@ class EunomiaOptions {
     uint32_t ackEvery = 0;
     uint32_t poolBlocks = 0;
     uint32_t qpCap = 0;
-    int64_t idleEpochPs = 0;
+    int64_t idleEpochPs = 0;  //!< 0: given in RTTs
+    double idleEpochRtts = 0; //!< 0: given as a time
     uint32_t banks = 0;
     int64_t allocTimePs = 0;
     uint32_t pipelines = 0;
@@ -65,6 +66,7 @@ class EunomiaOptions {
     int64_t samplePs = 0; //!< 0: no time series
     bool force = false;
     bool legacy = false;
+    bool reorderLog = false;
     /** `ns3::Type::Attribute`, value: as given. */
     std::vector<std::pair<std::string, std::string>> attributes;
 
@@ -85,6 +87,7 @@ class EunomiaOptions {
     void ResolveTopology();
     void ResolveTraffic();
     void ResolveTransport();
+    void ResolveIdleEpoch();
     uint64_t Integer(const std::string &name, uint64_t low, uint64_t high);
     double Number(const std::string &name, double low, double high);
     std::string Choice(const std::string &name, const std::vector<std::string> &choices);

@@ -19,6 +19,7 @@ const char *const FLOWS = "flows.csv";
 const char *const PFC = "pfc.csv";
 const char *const TIMESERIES = "timeseries.csv";
 const char *const FCT = "fct.txt";
+const char *const REORDER = "reorder.csv"; /**< by EunomiaReorderLog */
 const char *const TIMING = "timing.json";
 const char *const SUMMARY = "summary.json";
 
@@ -208,7 +209,7 @@ std::string TimingText(const EunomiaSummary &summary)
 
 EunomiaResultWriter::EunomiaResultWriter(const std::string &path,
                                          const EunomiaResultOptions &options)
-    : m_options(options), m_folder(path, Names(options), {TIMESERIES, FCT}, options.force),
+    : m_options(options), m_folder(path, Names(options), {TIMESERIES, FCT, REORDER}, options.force),
       m_flows(m_folder.File(FLOWS)), m_pfc(m_folder.File(PFC)),
       m_timeseries(options.timeseries ? &m_folder.File(TIMESERIES) : nullptr),
       m_fct(options.legacy != EunomiaLegacy::NONE ? &m_folder.File(FCT) : nullptr)

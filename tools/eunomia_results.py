@@ -37,6 +37,21 @@ SCHEME_ORDER = (
 )
 PFC_COLUMNS = ("time_ns", "node", "port", "priority", "event")
 SERIES_COLUMNS = ("time_ns", "metric", "where", "value")
+# Of reorder.csv: all but the last are whole numbers, and gap_ns may be empty.
+REORDER_COLUMNS = (
+    "ms",
+    "host",
+    "qp",
+    "flow",
+    "burst",
+    "start_ns",
+    "duration_ns",
+    "gap_ns",
+    "span",
+    "packets",
+    "end",
+)
+REORDER_ENDS = ("closed", "continues", "cut", "idle")
 
 
 class ResultError(Exception):
@@ -206,6 +221,47 @@ def _read_series(path):
         if len(times) > 1 and times[-1] < times[-2]:
             raise ResultError(f"{path}: {line}: time_ns: {time} is before the row above it")
     return {key: (np.array(times), np.array(values)) for key, (times, values) in points.items()}
+
+
+def _whole(text, path, line, name):
+    if not (text.isascii() and text.isdigit() and len(text) <= 18):
+        raise ResultError(f"{path}: {line}: {name}: expected a whole number, found {text!r}")
+    return int(text)
+
+
+def read_reorder(path):
+    """Yields (line number, {column: whole number, None or end}) of a reorder.csv."""
+    try:
+        for line, fields in _rows(path, REORDER_COLUMNS):
+            row = {
+                name: None
+                if name == "gap_ns" and text == ""
+                else _whole(text, path, line, name)
+                for name, text in zip(REORDER_COLUMNS[:-1], fields)
+            }
+            row["end"] = fields[-1]
+            if row["end"] not in REORDER_ENDS:
+                raise ResultError(
+                    f"{path}: {line}: end: "
+                    f"expected {', '.join(REORDER_ENDS)}, found {row['end']!r}"
+                )
+            yield line, row
+    except OSError as error:
+        raise ResultError(f"{error.filename}: {error.strerror}") from error
+
+
+def read_config(folder):
+    """The options of a run from its summary.json, {} where there is none."""
+    path = os.path.join(folder, "summary.json")
+    try:
+        config = _read_json(path).get("config", {})
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ResultError(f"{error.filename}: {error.strerror}") from error
+    if not isinstance(config, dict):
+        raise ResultError(f"{path}: 1: config: expected an object")
+    return config
 
 
 def _check_counts(result, path):

@@ -21,6 +21,7 @@ struct EunomiaFlowStats {
     uint32_t unseen;        //!< messages not yet visible at the receiver
     int64_t gateWaitPs;     //!< time that the completion gate held Last packets
     int64_t visiblePs;      //!< when the last message became visible
+    uint32_t number;        //!< what its user calls it; unlike a slot, of one flow only
 };
 
 /**

@@ -35,7 +35,13 @@ TypeId EunomiaNic::GetTypeId()
                             "A packet made allocations; it has them this long after its arrival. "
                             "Silent where they take no time.",
                             MakeTraceSourceAccessor(&EunomiaNic::m_latencyTrace),
-                            "ns3::EunomiaNic::AllocationTracedCallback");
+                            "ns3::EunomiaNic::AllocationTracedCallback")
+            .AddTraceSource("ReorderBurst",
+                            "A QP's burst of reordering ended, or crossed a full millisecond "
+                            "(core/reorder/burst.h): responder QP, number of the flow whose packet "
+                            "began it, burst. Connect before the QPs open.",
+                            MakeTraceSourceAccessor(&EunomiaNic::m_burstTrace),
+                            "ns3::EunomiaNic::BurstTracedCallback");
     return tid;
 }
 

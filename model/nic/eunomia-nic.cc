@@ -119,6 +119,7 @@ uint32_t EunomiaNic::OpenReceiver(EunomiaNic *peer, const TxQp &peerQp)
     const uint32_t number = m_freeRx.front();
     m_freeRx.pop_front();
     RxQp &qp = m_rx[number];
+    OpenBursts(number);
     eun_receiver_init(&qp.rx, number, peer->m_firstPsn);
     if (m_reorder) {
         NS_ABORT_MSG_UNLESS(eun_reorder_open(m_reorder, number), "out of memory");
@@ -150,6 +151,7 @@ void EunomiaNic::Close(uint32_t number)
 void EunomiaNic::CloseReceiver(uint32_t number)
 {
     RxQp &qp = m_rx.at(number);
+    CloseBursts(number);
     eun_receiver_close(&qp.rx, &m_rxEnv);
     qp.open = false;
     m_freeRx.push_back(number);
@@ -402,6 +404,9 @@ void EunomiaNic::ReceiveData(EunomiaFrame *frame)
     eun_rx_verdict verdict;
     m_transport->receive(&qp.rx, &m_rxEnv, &data, now, &verdict);
     Account(frame, verdict);
+    if (frame->qp < m_bursts.size()) {
+        TrackBursts(*frame, verdict);
+    }
     const EunomiaNicPipelines::Outcome outcome{verdict.feedback, frame->qp, verdict.visible,
                                                frame->generation, frame->ce};
     m_pool->Release(frame);

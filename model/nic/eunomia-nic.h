@@ -3,6 +3,7 @@
 #define EUNOMIA_NIC_H
 
 #include "core/congestion/congestion.h"
+#include "core/reorder/burst.h"
 #include "core/transport/generation.h"
 #include "core/transport/staging.h"
 #include "core/transport/transport.h"
@@ -86,6 +87,8 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     void Restart();
     /** Closes both ends at once; frames of the QP that are still under way will be ignored. */
     void Close(uint32_t qp);
+    /** Tells the trace ReorderBurst what is open, as if every QP closed now. */
+    void EndReorderBursts();
 
     const eun_transport &GetTransport() const { return *m_transport; }
     const eun_overhead &GetOverhead() const { return m_overhead; }
@@ -123,6 +126,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     typedef void (*CompletionTracedCallback)(uint32_t qp, uint32_t bytes, Time wait);
     typedef void (*PoolTracedCallback)(uint32_t blocksInUse, uint32_t qpsActive);
     typedef void (*AllocationTracedCallback)(Time latency);
+    typedef void (*BurstTracedCallback)(uint32_t qp, uint32_t flow, const eun_burst &piece);
 
   protected:
     void DoDispose() override;
@@ -166,6 +170,12 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
         bool open = false;
     };
 
+    /** Reordering of a responder QP. */
+    struct RxBursts {
+        eun_burst_tracker tracker{};
+        uint32_t flow = 0; //!< whose packet began the burst
+    };
+
     struct Paced {
         int64_t at;
         uint64_t order; //!< ties go to who came first
@@ -193,6 +203,12 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     /** Tells the user of the messages whose staged Last has been copied by now. */
     void ReportCopied();
     void Account(EunomiaFrame *frame, const eun_rx_verdict &verdict);
+    /** Starts to track the responder QP where someone is connected to ReorderBurst. */
+    void OpenBursts(uint32_t qp);
+    void TrackBursts(const EunomiaFrame &frame, const eun_rx_verdict &verdict);
+    void EndSlices(uint32_t qp, int64_t now);
+    /** Tells what is open, if the QP is tracked. */
+    void CloseBursts(uint32_t qp);
     void ReceiveFeedback(EunomiaFrame *frame);
     /** Tells the user what has completed; false where the QP is no longer open after that. */
     bool ReportCompleted(TxQp &qp);
@@ -250,7 +266,8 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     uint64_t m_paceOrder = 0;
     std::vector<std::unique_ptr<TxQp>> m_tx;
     std::deque<RxQp> m_rx;
-    std::deque<uint32_t> m_freeTx; //!< first in, first out: a number rests before it is used again
+    std::vector<RxBursts> m_bursts; //!< [responder QP], as far as they are tracked
+    std::deque<uint32_t> m_freeTx;  //!< first in, first out: a number rests before it is used again
     std::deque<uint32_t> m_freeRx;
     EunomiaTimer<EunomiaNic, &EunomiaNic::PaceExpired> m_paceTimer;
     EunomiaTimer<EunomiaNic, &EunomiaNic::Sweep> m_sweepTimer;
@@ -311,6 +328,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     TracedCallback<uint32_t, uint32_t, Time> m_completionTrace;
     TracedCallback<uint32_t, uint32_t> m_poolTrace;
     TracedCallback<Time> m_latencyTrace;
+    TracedCallback<uint32_t, uint32_t, const eun_burst &> m_burstTrace;
 };
 
 } // namespace ns3

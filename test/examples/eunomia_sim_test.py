@@ -58,6 +58,9 @@ BAD_OPTIONS = [
     ("--mtu=100", "--mtu: '100' is no whole number in 256..9000"),
     ("--overhead=none", "--overhead: 'none' is no whole number"),
     ("--qpCap=4097", "--qpCap: '4097' is no whole number in 1..4096"),
+    ("--reorderLog=maybe", "--reorderLog: 'maybe' is none of"),
+    ("--idleEpoch=32RTT", "--idleEpoch: '32RTT' is no time"),
+    ("--idleEpoch=0rtt", "--idleEpoch: must be longer than 0"),
     ("--seed=0", "--seed: '0' is no whole number"),
     ("--sample=often", "--sample: 'often' is no time"),
     ("--window=wide", "--window: 'wide' is no size"),
@@ -172,6 +175,7 @@ def test_equal_bytes(tmp_path, scheme):
     """Same options and seed: same bytes, in a second run and in the sanitizer build."""
     lb, transport, verb = scheme
     options = [*SMALL, f"--lb={lb}", f"--transport={transport}", f"--verb={verb}", "--sample=10us"]
+    options.append("--reorderLog")
     first, second, other = tmp_path / "first", tmp_path / "second", tmp_path / "other"
     assert run(*options, f"--out={first}").returncode == 0
     assert run(*options, f"--out={second}").returncode == 0

@@ -3,6 +3,7 @@
 
 #include "ns3/test.h"
 
+#include <cmath>
 #include <set>
 
 using namespace ns3;
@@ -332,6 +333,8 @@ class BadInputCase : public TestCase {
             {{"--linkDelay=10s", "--compat=conweave-ns3"},
              "--ns3::EunomiaSwitch::Headroom: cannot be "},
             {{"--poolBlocks=70000"}, "--ns3::EunomiaNic::PoolBlocks: 70000 blocks"},
+            {{"--idleEpoch=0.00000001rtt"}, "--idleEpoch: must be in 1 ps..100000 s"},
+            {{"--idleEpoch=100000000000rtt"}, "--idleEpoch: must be in 1 ps..100000 s"},
             {{"--ns3::EunomiaNic::Mtuu=5"}, "--ns3::EunomiaNic::Mtuu: there is no such attribute"},
             {{"--ns3::EunomiaNic::Mtu=5x"},
              "--ns3::EunomiaNic::Mtu: there is no such attribute, "
@@ -424,6 +427,41 @@ class AttributesCase : public TestCase {
     std::string m_summary;
 };
 
+/** An idle epoch in round trips is that many of the longest base RTT that the fabric has. */
+class IdleEpochCase : public TestCase {
+  public:
+    IdleEpochCase() : TestCase("idle epoch in round trips") {}
+
+  private:
+    void DoRun() override
+    {
+        for (const Words &words :
+             {Words{}, Words{"--leaves=1"}, Words{"--linkDelay=333ns"},
+              Words{"--verb=write", "--linkRate=40Gbps"}, Words{"--overhead=48", "--mtu=1000"},
+              Words{"--transport=gbn", "--lb=ecmp"}}) {
+            const double rtt = Config(words + Words{"--idleEpoch=1us"}, "base_rtt_ps");
+            NS_TEST_EXPECT_MSG_GT(rtt, 1'000'000, "two links and more");
+            NS_TEST_EXPECT_MSG_EQ(Config(words + Words{"--idleEpoch=1rtt"}, "idleEpoch_ps"), rtt,
+                                  words.size());
+            NS_TEST_EXPECT_MSG_EQ(Config(words + Words{"--idleEpoch=30.5rtt"}, "idleEpoch_ps"),
+                                  std::round(30.5 * rtt), words.size());
+        }
+        NS_TEST_EXPECT_MSG_EQ(Config({}, "idleEpoch_ps"), 256'000'000, "the default");
+        NS_TEST_EXPECT_MSG_EQ(Config({"--ns3::EunomiaNic::IdleEpoch=5us"}, "idleEpoch_ps"),
+                              5'000'000, "an attribute has the last word");
+    }
+
+    /** A number of the configuration in summary.json. */
+    static double Config(const Words &words, const std::string &key)
+    {
+        EunomiaTestFolder temp;
+        EunomiaTestRun(g_small + words +
+                       Words{"--flows=" + temp.Write("x.flows", "1\n0 1 3 100 2.0\n"),
+                             "--out=" + temp.Path("out")});
+        return EunomiaTestNumber(EunomiaTestFolder::Read(temp.Path("out/summary.json")), key);
+    }
+};
+
 class EunomiaExperimentTestSuite : public TestSuite {
   public:
     EunomiaExperimentTestSuite() : TestSuite("eunomia-experiment", Type::SYSTEM)
@@ -435,6 +473,7 @@ class EunomiaExperimentTestSuite : public TestSuite {
         AddTestCase(new UnfinishedCase);
         AddTestCase(new BadInputCase);
         AddTestCase(new AttributesCase);
+        AddTestCase(new IdleEpochCase);
     }
 };
 

@@ -5,6 +5,7 @@
 #include "ns3/test.h"
 
 #include <functional>
+#include <set>
 
 using namespace ns3;
 
@@ -151,6 +152,7 @@ class DefaultsCase : public TestCase {
         NS_TEST_EXPECT_MSG_EQ(o.poolBlocks, 1024, "poolBlocks");
         NS_TEST_EXPECT_MSG_EQ(o.qpCap, 256, "qpCap");
         NS_TEST_EXPECT_MSG_EQ(o.idleEpochPs, 256'000'000, "idleEpoch");
+        NS_TEST_EXPECT_MSG_EQ(o.idleEpochRtts, 0, "idleEpoch is a time");
         NS_TEST_EXPECT_MSG_EQ(o.banks, 1, "banks");
         NS_TEST_EXPECT_MSG_EQ(o.allocTimePs, 10'000, "allocTime");
         NS_TEST_EXPECT_MSG_EQ(o.pipelines, 1, "pipelines");
@@ -160,6 +162,7 @@ class DefaultsCase : public TestCase {
         NS_TEST_EXPECT_MSG_EQ(o.samplePs, 0, "sample");
         NS_TEST_EXPECT_MSG_EQ(o.force, false, "force");
         NS_TEST_EXPECT_MSG_EQ(o.legacy, false, "legacy");
+        NS_TEST_EXPECT_MSG_EQ(o.reorderLog, false, "reorderLog");
         NS_TEST_EXPECT_MSG_EQ(o.attributes.size(), 0, "attributes");
     }
 };
@@ -216,7 +219,10 @@ const std::vector<Good> g_good = {
     {"--ackEvery=16", [](const O &o) { return o.ackEvery == 16; }},
     {"--poolBlocks=0", [](const O &o) { return o.poolBlocks == 0; }},
     {"--qpCap=1", [](const O &o) { return o.qpCap == 1; }},
-    {"--idleEpoch=1us", [](const O &o) { return o.idleEpochPs == 1'000'000; }},
+    {"--idleEpoch=1us",
+     [](const O &o) { return o.idleEpochPs == 1'000'000 && o.idleEpochRtts == 0; }},
+    {"--idleEpoch=32rtt", [](const O &o) { return o.idleEpochRtts == 32 && o.idleEpochPs == 0; }},
+    {"--idleEpoch=.25rtt", [](const O &o) { return o.idleEpochRtts == 0.25; }},
     {"--banks=4", [](const O &o) { return o.banks == 4; }},
     {"--allocTime=0", [](const O &o) { return o.allocTimePs == 0; }},
     {"--allocTime=1s", [](const O &o) { return o.allocTimePs == 1'000'000'000'000; }},
@@ -230,6 +236,8 @@ const std::vector<Good> g_good = {
     {"--force=false", [](const O &o) { return !o.force; }},
     {"--legacy", [](const O &o) { return o.legacy; }},
     {"--legacy=true", [](const O &o) { return o.legacy; }},
+    {"--reorderLog", [](const O &o) { return o.reorderLog; }},
+    {"--reorderLog=false", [](const O &o) { return !o.reorderLog; }},
     {"--ns3::EunomiaNic::Mtu=512",
      [](const O &o) {
          return o.attributes.size() == 1 && o.attributes[0].first == "ns3::EunomiaNic::Mtu" &&
@@ -298,7 +306,9 @@ class BadCase : public TestCase {
             {"ackEvery", {"", "0", "65536", "all"}},
             {"poolBlocks", {"", "-1", "1000001"}},
             {"qpCap", {"", "0", "4097"}},
-            {"idleEpoch", {"", "0", "0us", "256"}},
+            {"idleEpoch",
+             {"", "0", "0us", "256", "rtt", "0rtt", "0.0rtt", "-1rtt", "1 rtt", "1e3rtt", "32RTT",
+              "32rtts", "1.2.3rtt"}},
             {"banks", {"", "0", "1025"}},
             {"allocTime", {"", "10", "-1ns", "1.1s", "fast"}},
             {"pipelines", {"", "0", "1025", "two"}},
@@ -307,6 +317,7 @@ class BadCase : public TestCase {
             {"sample", {"", "10", "often"}},
             {"force", {"", "yes", "1"}},
             {"legacy", {"", "no"}},
+            {"reorderLog", {"", "on"}},
         };
         for (const auto &row : rows) {
             for (const char *value : row.values) {
@@ -316,10 +327,10 @@ class BadCase : public TestCase {
                                       word << " gives: " << problem);
                 NS_TEST_EXPECT_MSG_EQ(problem.find('\n'), std::string::npos, word);
             }
-            NS_TEST_EXPECT_MSG_EQ(
-                Refusal({std::string("--") + row.option}).empty(),
-                (row.option == std::string("force") || row.option == std::string("legacy")),
-                "--" << row.option << " without a value");
+            static const std::set<std::string> switches = {"force", "legacy", "reorderLog"};
+            NS_TEST_EXPECT_MSG_EQ(Refusal({std::string("--") + row.option}).empty(),
+                                  (switches.count(row.option) == 1),
+                                  "--" << row.option << " without a value");
         }
         Others();
     }

@@ -96,7 +96,8 @@ def test_help_needs_nothing_and_lists_what_exists(house):
         run = house(*arguments)
         assert run.returncode == 0 and run.stderr == ""
         assert run.stdout.startswith("Eunomia for ns-3")
-        for command in ("run", "test", "build", "sim", "plot", "bench", "memory", "fuzz"):
+        commands = ("run", "test", "build", "sim", "plot", "calibrate", "bench", "memory", "fuzz")
+        for command in commands:
             assert f"\n  {command} " in run.stdout
     assert house.calls() == []
 
@@ -327,6 +328,19 @@ def test_plot_of_one_folder_and_of_several(house, tmp_path):
     assert (run.returncode, run.stdout) == (2, "")
     assert run.stderr == "eunomia: plot: name one or more result folders\n"
     assert house("plot", "nowhere").returncode == 2
+
+
+def test_calibrate_reads_the_callers_folder(house, tmp_path):
+    run = house("calibrate")
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr == "eunomia: calibrate: name a result folder\n"
+    assert house("calibrate", "--help").stdout.startswith("usage: calibrate_epoch.py")
+    (tmp_path / "mine").mkdir()
+    header = "ms,host,qp,flow,burst,start_ns,duration_ns,gap_ns,span,packets,end\n"
+    (tmp_path / "mine" / "reorder.csv").write_text(header + "0,1,0,0,1,50,9,,1,1,cut\n")
+    run = house("calibrate", "mine")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout.startswith("1 bursts of 1 QPs")
 
 
 def test_bench_prints_one_json_object_a_line(house):
