@@ -53,7 +53,7 @@ std::vector<EunomiaConnectionBytes> EunomiaCompareConnections()
         {"fixed bitmap", EUNOMIA_FIXED_QP_BYTES, UNKNOWN, UNKNOWN, UNKNOWN,
          "41 MB a million QPs, in Eunomia's paper"},
         {"IRN", 145, UNKNOWN, UNKNOWN, UNKNOWN,
-         "125 of bitmaps, about 20 of metadata (100 Gb/s, 8 us), in Eunomia's paper"},
+         "125 of bitmap, about 20 of metadata (100 Gb/s, 8 us), in Eunomia's paper"},
         {"MP-RDMA", 66, UNKNOWN, UNKNOWN, UNKNOWN,
          "its abstract; as recalled, 16 of them are for 64 slots of 2 bits"},
     };

@@ -143,7 +143,7 @@ void Send(EunomiaFabric &fabric, EunomiaMicrobenchmarkStep *step)
         sender->Post(sender->Connect(receiver, 3), PACKETS * MTU, slots.back());
     }
     observer.PoolChanged(0, 0);
-    // By then far packets have been arriving for as long as they take, twice.
+    // Far packets take 64 packet times longer; by then they have been arriving for 128.
     Simulator::Schedule(TimeStep(3 * EUNOMIA_MICROBENCHMARK_PSNS * PacketPs()), &Observer::Settle,
                         &observer);
     Simulator::Run();

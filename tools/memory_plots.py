@@ -56,13 +56,13 @@ class Report:
 
     def columns(self, name, *keys):
         """One array a key over the objects of a list."""
-        rows = self.get(name, list)
-        found = [
-            [self.get(key, within=row, prefix=f"{name}[{place}].") for place, row in enumerate(rows)]
-            for key in keys
-        ]
+        rows = list(enumerate(self.get(name, list)))
         if not rows:
             raise ResultError(f"{self.path}: {name}: the list is empty")
+        found = [
+            [self.get(key, within=row, prefix=f"{name}[{place}].") for place, row in rows]
+            for key in keys
+        ]
         return [np.array(column, dtype=float) for column in found]
 
 
@@ -89,7 +89,7 @@ def _share_axis(axis, label):
 
 
 def model(report):
-    """MB of a million QPs over the active share, and the ratio to fixed bitmaps by share and span."""
+    """MB of a million QPs over the active share, and over fixed ones by share and span."""
     keys = ("fixed", "resident", "metadata", "block", "block_psns")
     fixed, resident, metadata, block, block_psns = (report.get(f"model.bytes.{k}") for k in keys)
     figure, (left, right) = _panels(2, right=0.99)
@@ -198,8 +198,13 @@ def microbenchmark(report):
     )
     figure, (axis,) = _panels(1, left=0.09, right=0.76)
     axis.plot(share, fixed, color=GREY, linestyle=(0, (4, 1.5)), label="fixed, 41 B each")
-    axis.plot(share, peak, color=BLUE, marker="o", markersize=3.5, clip_on=False, label="dynamic, peak")
-    axis.plot(share, settled, color=SKY, marker="s", markersize=3, label="dynamic, bitmaps grown")
+    for value, colour, marker, label in (
+        (peak, BLUE, "o", "dynamic, peak"),
+        (settled, SKY, "s", "dynamic, bitmaps grown"),
+    ):
+        axis.plot(
+            share, value, color=colour, marker=marker, markersize=3.5, clip_on=False, label=label
+        )
     top = max(peak.max(), fixed.max()) * 1.08
     crossings = (
         ("microbenchmark_crossing_pct", BLUE, (-84, 22)),

@@ -98,7 +98,8 @@ def test_block_sizes_show_every_distribution(report):
     for row in data["block_size"]["rows"]:
         row["measured"] = copy.deepcopy(row["geometric"])
     total, waste, allocations = panels(memory_plots.block_size, report(data))
-    assert list(lines_of(total)["measured, mean span 7.2 PSNs"][1]) == [52, 104, 208, 416, 832, 1664]
+    measured = lines_of(total)["measured, mean span 7.2 PSNs"][1]
+    assert list(measured) == [52, 104, 208, 416, 832, 1664]
     assert list(lines_of(waste)["uniform, mean span 129.0 PSNs"][1]) == [3, 6, 12, 24, 48, 96]
     assert list(lines_of(allocations)["bits of an id"][1]) == [11, 10, 9, 8, 7, 6]
 
@@ -126,7 +127,10 @@ def test_admission_shows_the_served_qps_under_the_limit(report):
             "block_size.rows[1].uniform.total_bytes: expected a number, found null",
         ),
         (lambda data: data["admission"].update(rows=[]), "admission.rows: the list is empty"),
-        (lambda data: data.update(measured_by_share=7), "measured_by_share: expected a list, found 7"),
+        (
+            lambda data: data.update(measured_by_share=7),
+            "measured_by_share: expected a list, found 7",
+        ),
     ],
 )
 def test_a_spoilt_report_is_named_and_nothing_is_drawn(report, tool, tmp_path, spoil, said):
@@ -147,6 +151,7 @@ def test_no_report_at_all(report, tool, tmp_path):
     run = tool("memory_plots.py", path, tmp_path / "out")
     assert run.returncode == 2
     assert run.stderr.startswith(f"memory_plots.py: {path}: 1: column 2: ")
-    run = tool("memory_plots.py", report(synthetic.memory_report()), path)  # a file where the folder should be
+    # A file where the folder should be.
+    run = tool("memory_plots.py", report(synthetic.memory_report()), path)
     assert run.returncode == 2 and run.stderr == f"memory_plots.py: {path}: File exists\n"
     assert tool("memory_plots.py").returncode == 2

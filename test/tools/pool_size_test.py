@@ -13,8 +13,8 @@ import pytest
 import pool_size
 from conftest import ROOT
 
-# Writes a result whose figures follow from its options; END=STATUS makes the run of 128 blocks, seed
-# 2 end so.
+# Writes a result whose figures follow from its options; END=STATUS makes the runs of 128 blocks with
+# seed 2 end so.
 SIMULATOR = """#!{python}
 import json, os, sys
 sys.path.insert(0, {tests!r})
