@@ -326,7 +326,7 @@ def draw(studies, options):
             axis.set_xlabel("pool of a NIC (2-byte blocks, bytes)")
             axis.legend(frameon=False, loc="best")
     figure.text(
-        0.975, 0.006, "bands: range over the seeds", ha="right", fontsize=8.5, color="#8a8a8a"
+        0.52, 0.007, "bands: range over the seeds", ha="center", fontsize=8.5, color="#8a8a8a"
     )
     return figure
 
