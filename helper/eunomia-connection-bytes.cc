@@ -55,7 +55,7 @@ std::vector<EunomiaConnectionBytes> EunomiaCompareConnections()
         {"IRN", 145, UNKNOWN, UNKNOWN, UNKNOWN,
          "125 of bitmap, about 20 of metadata (100 Gb/s, 8 us), in Eunomia's paper"},
         {"MP-RDMA", 66, UNKNOWN, UNKNOWN, UNKNOWN,
-         "its abstract; as recalled, 16 of them are for 64 slots of 2 bits"},
+         "in its abstract; as recalled, 16 of them are for 64 slots of 2 bits"},
     };
 }
 

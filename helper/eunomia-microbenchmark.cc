@@ -12,6 +12,7 @@
 #include "ns3/simulation-singleton.h"
 #include "ns3/simulator.h"
 #include "ns3/string.h"
+#include "ns3/uinteger.h"
 
 #include <algorithm>
 #include <limits>
@@ -101,6 +102,16 @@ class Observer : public EunomiaNicUser {
     Ptr<EunomiaNic> m_receiver;
 };
 
+/** A host whose NIC is as the arithmetic here takes it to be, whatever the user's defaults are. */
+uint32_t AddHost(EunomiaFabric &fabric)
+{
+    const uint32_t host = fabric.AddHost();
+    fabric.GetNic(host)->SetAttribute("Transport", StringValue("eunomia"));
+    fabric.GetNic(host)->SetAttribute("Verb", StringValue("send"));
+    fabric.GetNic(host)->SetAttribute("Mtu", UintegerValue(MTU));
+    return host;
+}
+
 /** Builds the picture in the header, the receiver as host QPS. */
 void Build(EunomiaFabric &fabric, uint32_t reordered)
 {
@@ -109,7 +120,7 @@ void Build(EunomiaFabric &fabric, uint32_t reordered)
     const uint32_t far = fabric.AddSwitch("far");
     const uint32_t leaf = fabric.AddSwitch("leaf");
     for (uint32_t i = 0; i < QPS; i++) {
-        const uint32_t host = fabric.AddHost();
+        const uint32_t host = AddHost(fabric);
         const uint32_t tor = fabric.AddSwitch("tor" + std::to_string(i));
         fabric.GetSwitch(tor)->SetAttribute("Balancer", StringValue("spray-rr"));
         link.Set(HOST_BPS, NEAR_PS);
@@ -123,7 +134,7 @@ void Build(EunomiaFabric &fabric, uint32_t reordered)
     link.Set(TRUNK_BPS, NEAR_PS);
     fabric.ConnectSwitches(near, leaf);
     fabric.ConnectSwitches(far, leaf);
-    fabric.ConnectHost(fabric.AddHost(), leaf);
+    fabric.ConnectHost(AddHost(fabric), leaf);
     fabric.Route();
 }
 

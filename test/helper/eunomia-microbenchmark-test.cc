@@ -132,6 +132,8 @@ class DefaultsCase : public TestCase {
     {
         EunomiaTestSimulation simulation;
         Config::SetDefault("ns3::EunomiaLink::DataRate", StringValue("25Gbps"));
+        Config::SetDefault("ns3::EunomiaNic::Mtu", UintegerValue(512));
+        Config::SetDefault("ns3::EunomiaNic::Transport", StringValue("gbn"));
         const Step once = EunomiaMicrobenchmarkRun(3);
         const auto link = CreateObject<EunomiaLink>();
         NS_TEST_EXPECT_MSG_EQ(link->GetRate().GetBitRate(), 25 * EUNOMIA_TEST_GBPS, "");
