@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /**
- * Arrivals a second of the ordering layer, and of fixed bitmaps doing the same work.
+ * Arrivals a second of the ordering layer, and of fixed bitmaps and of CRoaring's bitmaps doing the
+ * same work. CRoaring takes part where it was found when this was built (EUN_BENCH_ROARING).
  *
  * Patterns. The packets of all QPs arrive in one pseudo-random order of QPs, each QP as often as
  * every other. Within a QP: `in_order`, PSN after PSN; `spanS`, packet i has the key i + u with u
@@ -10,21 +11,27 @@
  * 64th packet of a QP ends a message. Nothing is lost.
  *
  * The schedule is computed beforehand and read in sequence; every pass over it delivers the next
- * PSNs of all QPs. The first pass of either bitmap is not measured: QPs rent their blocks then, and
- * keep them, as under lasting reordering. Of the later passes, which the two bitmaps take in turns,
+ * PSNs of all QPs. The first pass of each bitmap is not measured: QPs rent their blocks then, and
+ * keep them, as under lasting reordering. Of the later passes, which the bitmaps take in turns,
  * the processor time is taken epoch by epoch of the schedule (256 us at one arrival in 10 ns, 1 KB
  * packets at 800 Gb/s), and of each epoch's times the least: what other processes on the machine
  * add is no property of a bitmap. The HD bitmap's time includes a sweep for idle metadata an epoch.
- * Both bitmaps hold 256 PSNs.
+ * All bitmaps hold 256 PSNs.
  *
  * Prints one JSON object a line, and stops with status 1 where a result is wrong: every PSN must be
  * delivered, once, and every message completed. A ratio `vs_fixed` above 1 is the price of renting
  * memory block by block: the way from QP to metadata to block to bit, which a fixed bitmap has not.
+ * A ratio `vs_croaring` below 1 is what a bitmap made for a window of PSNs gains over one for any
+ * set of numbers, which looks a PSN's container up, keeps small ones as sorted arrays, and goes
+ * back to the allocator whenever one becomes empty.
  */
 #define _POSIX_C_SOURCE 200809L
 
 #include "fixed-bitmap.h"
 #include "reorder.h"
+#ifdef EUN_BENCH_ROARING
+#include "roaring-arrive.h"
+#endif
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -63,13 +70,20 @@ struct tally {
     uint64_t refused; /* or taken for duplicates */
 };
 
-/** One bitmap at work. */
+struct roaring_qp;
+
+/** One kind of bitmap at work. */
 struct subject {
-    struct eun_reorder *layer;    /* NULL: fixed bitmaps */
-    struct eun_fixed_shape shape; /* of these */
-    uint64_t *words;
-    uint32_t *expected; /* by QP */
-    uint32_t base;      /* PSN at which the next pass starts */
+    const char *bitmap; /* its name */
+    uint32_t qps;
+    /** Takes arrivals `start` to `end` - 1 of the schedule. */
+    void (*run)(struct subject *subject, const struct schedule *s, uint64_t start, uint64_t end);
+    struct eun_reorder *layer;    /* hd */
+    struct eun_fixed_shape shape; /* fixed */
+    uint64_t *words;              /* fixed */
+    struct roaring_qp *roaring;   /* croaring, by QP */
+    uint32_t *expected;           /* by QP */
+    uint32_t base;                /* PSN at which the next pass starts */
     int64_t now;
     struct tally tally;
     double *best_s; /* least time that each segment of the schedule took */
@@ -150,7 +164,6 @@ static struct schedule make_schedule(const struct pattern *p)
     return s;
 }
 
-/** Arrivals `start` to `end` - 1 of the schedule. */
 static void run_hd(struct subject *subject, const struct schedule *s, uint64_t start, uint64_t end)
 {
     struct tally tally = subject->tally;
@@ -194,6 +207,27 @@ static void run_fixed(struct subject *subject, const struct schedule *s, uint64_
     subject->tally = tally;
 }
 
+#ifdef EUN_BENCH_ROARING
+static void run_roaring(struct subject *subject, const struct schedule *s, uint64_t start,
+                        uint64_t end)
+{
+    struct tally tally = subject->tally;
+    uint32_t *const expected = subject->expected;
+    const uint32_t base = subject->base;
+    for (uint64_t i = start; i < end; i++) {
+        const struct arrival a = s->arrival[i];
+        const uint32_t point = expected[a.qp];
+        struct eun_hd_outcome outcome =
+            roaring_arrive(&subject->roaring[a.qp], CAP, point, base + (a.psn & ~LAST_BIT),
+                           (a.psn & LAST_BIT) != 0);
+        expected[a.qp] = point + outcome.advanced;
+        tally.lasts += outcome.lasts;
+        tally.refused += outcome.verdict > EUN_HD_HELD;
+    }
+    subject->tally = tally;
+}
+#endif
+
 static double cpu_seconds(void)
 {
     struct timespec t;
@@ -208,10 +242,7 @@ static void run_pass(struct subject *subject, const struct pattern *p, const str
     for (uint64_t start = 0; start < s->count; start += EPOCH_ARRIVALS) {
         const uint64_t end = s->count - start < EPOCH_ARRIVALS ? s->count : start + EPOCH_ARRIVALS;
         const double began = cpu_seconds();
-        if (subject->layer != NULL)
-            run_hd(subject, s, start, end);
-        else
-            run_fixed(subject, s, start, end);
+        subject->run(subject, s, start, end);
         const double elapsed = cpu_seconds() - began;
         double *best = &subject->best_s[start / EPOCH_ARRIVALS];
         *best = elapsed < *best ? elapsed : *best;
@@ -246,18 +277,31 @@ static double total_time(const struct subject *subject, const struct schedule *s
     return total;
 }
 
-static struct subject make_subject(const struct pattern *p, const struct schedule *s, bool hd)
+/** What every subject has; the rest is its maker's. */
+static struct subject make_subject(const char *bitmap, const struct pattern *p,
+                                   const struct schedule *s)
 {
-    struct subject subject = {.base = FIRST_PSN};
+    struct subject subject = {.bitmap = bitmap, .qps = p->qps, .base = FIRST_PSN};
     subject.best_s = allocate(segments(s), sizeof *subject.best_s);
     subject.expected = allocate(p->qps, sizeof *subject.expected);
     for (uint32_t qp = 0; qp < p->qps; qp++)
         subject.expected[qp] = FIRST_PSN;
-    if (!hd) {
-        require(eun_fixed_shape_init(&subject.shape, CAP), "no fixed bitmap of that size");
-        subject.words = allocate((size_t)p->qps * subject.shape.words, sizeof *subject.words);
-        return subject;
-    }
+    return subject;
+}
+
+static struct subject make_fixed(const struct pattern *p, const struct schedule *s)
+{
+    struct subject subject = make_subject("fixed", p, s);
+    subject.run = run_fixed;
+    require(eun_fixed_shape_init(&subject.shape, CAP), "no fixed bitmap of that size");
+    subject.words = allocate((size_t)p->qps * subject.shape.words, sizeof *subject.words);
+    return subject;
+}
+
+static struct subject make_hd(const struct pattern *p, const struct schedule *s)
+{
+    struct subject subject = make_subject("hd", p, s);
+    subject.run = run_hd;
     /* Room for the metadata, 16 blocks and a Last plane of every reordered QP. */
     uint32_t blocks = 60u * (p->qps / 100 * p->reordered_pct);
     struct eun_reorder_config config = {.blocks = blocks,
@@ -272,23 +316,41 @@ static struct subject make_subject(const struct pattern *p, const struct schedul
     return subject;
 }
 
+#ifdef EUN_BENCH_ROARING
+static struct subject make_roaring(const struct pattern *p, const struct schedule *s)
+{
+    struct subject subject = make_subject("croaring", p, s);
+    subject.run = run_roaring;
+    subject.roaring = allocate(p->qps, sizeof *subject.roaring);
+    return subject;
+}
+#endif
+
 static void free_subject(struct subject *subject)
 {
+#ifdef EUN_BENCH_ROARING
+    for (uint32_t qp = 0; subject->roaring != NULL && qp < subject->qps; qp++)
+        roaring_qp_dispose(&subject->roaring[qp]);
+#endif
     eun_reorder_free(subject->layer);
     free(subject->words);
+    free(subject->roaring);
     free(subject->expected);
     free(subject->best_s);
 }
 
-static void report(const char *bitmap, const struct pattern *p, const struct schedule *s,
-                   double best_s, double fixed_s)
+/** One line; `rivals` are the other subjects whose times this one is held against. */
+static void report(const struct subject *subject, const struct pattern *p, const struct schedule *s,
+                   const struct subject *rivals, size_t rival_count)
 {
-    double per_arrival = best_s / (double)s->count;
+    const double best_s = total_time(subject, s);
+    const double per_arrival = best_s / (double)s->count;
     printf("{\"bench\":\"reorder\",\"bitmap\":\"%s\",\"pattern\":\"%s\",\"qps\":%" PRIu32
            ",\"arrivals\":%" PRIu64 ",\"arrivals_per_s\":%.0f,\"ns_per_arrival\":%.3f",
-           bitmap, p->name, p->qps, s->count * p->passes, 1.0 / per_arrival, per_arrival * 1e9);
-    if (fixed_s > 0)
-        printf(",\"vs_fixed\":%.3f", best_s / fixed_s);
+           subject->bitmap, p->name, p->qps, s->count * p->passes, 1.0 / per_arrival,
+           per_arrival * 1e9);
+    for (size_t i = 0; i < rival_count; i++)
+        printf(",\"vs_%s\":%.3f", rivals[i].bitmap, best_s / total_time(&rivals[i], s));
     printf("}\n");
     fflush(stdout);
 }
@@ -296,20 +358,24 @@ static void report(const char *bitmap, const struct pattern *p, const struct sch
 static void run_pattern(const struct pattern *p)
 {
     struct schedule s = make_schedule(p);
-    struct subject hd = make_subject(p, &s, true);
-    struct subject fixed = make_subject(p, &s, false);
-    for (uint32_t pass = 0; pass <= p->passes; pass++) {
-        run_pass(&fixed, p, &s);
-        run_pass(&hd, p, &s);
-        if (pass == 0) {
-            forget_times(&hd, &s);
-            forget_times(&fixed, &s);
+    struct subject subjects[] = {
+        make_fixed(p, &s),
+#ifdef EUN_BENCH_ROARING
+        make_roaring(p, &s),
+#endif
+        make_hd(p, &s),
+    };
+    const size_t count = sizeof subjects / sizeof *subjects;
+    for (uint32_t pass = 0; pass <= p->passes; pass++)
+        for (size_t i = 0; i < count; i++) {
+            run_pass(&subjects[i], p, &s);
+            if (pass == 0)
+                forget_times(&subjects[i], &s);
         }
-    }
-    report("fixed", p, &s, total_time(&fixed, &s), 0);
-    report("hd", p, &s, total_time(&hd, &s), total_time(&fixed, &s));
-    free_subject(&hd);
-    free_subject(&fixed);
+    for (size_t i = 0; i < count; i++)
+        report(&subjects[i], p, &s, subjects, i);
+    for (size_t i = 0; i < count; i++)
+        free_subject(&subjects[i]);
     free(s.arrival);
 }
 

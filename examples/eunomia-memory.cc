@@ -3,6 +3,8 @@
 #include "eunomia-input-error.h"
 #include "eunomia-memory-model.h"
 
+#include "ns3/nstime.h"
+
 #include <cstdio>
 #include <new>
 
@@ -10,6 +12,7 @@ using namespace ns3;
 
 int main(int argc, char *argv[])
 {
+    Time::SetResolution(Time::PS); // for the microbenchmark, which is simulated
     try {
         const auto options = EunomiaMemoryOptions::Parse({argv + 1, argv + argc});
         const std::string text = options.help   ? EunomiaMemoryHelp()

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "eunomia-format.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdarg>
+#include <cstdio>
 
 namespace ns3 {
 
@@ -45,6 +48,16 @@ void EunomiaAppendShortest(std::string *text, double value)
         auto result = std::to_chars(digits, digits + sizeof digits, value);
         text->append(digits, result.ptr);
     }
+}
+
+void EunomiaPrint(std::string *text, const char *format, ...)
+{
+    char part[256];
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = std::vsnprintf(part, sizeof part, format, arguments);
+    va_end(arguments);
+    text->append(part, std::min(static_cast<size_t>(length), sizeof part - 1));
 }
 
 void EunomiaAppendCsv(std::string *text, std::string_view value)

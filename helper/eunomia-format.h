@@ -19,6 +19,9 @@ void EunomiaAppendFixed(std::string *text, double value, int decimals);
 /** The shortest text that reads back as the same value; nothing where it is not finite. */
 void EunomiaAppendShortest(std::string *text, double value);
 
+/** printf() to the end of a text, for tables; at most 255 characters a call. */
+void EunomiaPrint(std::string *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /** A CSV field, quoted as RFC 4180 has it where it holds a comma, a quote or a line break. */
 void EunomiaAppendCsv(std::string *text, std::string_view value);
 

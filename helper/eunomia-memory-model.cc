@@ -2,18 +2,21 @@
 #include "eunomia-memory-model.h"
 
 #include "core/reorder/reorder.h"
+#include "eunomia-admission.h"
+#include "eunomia-block-size.h"
+#include "eunomia-connection-bytes.h"
 #include "eunomia-controller-study.h"
+#include "eunomia-format.h"
 #include "eunomia-input-error.h"
 #include "eunomia-json.h"
+#include "eunomia-microbenchmark.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdarg>
 #include <cstdio>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_roots.h>
-#include <limits>
 #include <memory>
 #include <new>
 
@@ -27,7 +30,6 @@ constexpr uint32_t METADATA_BYTES = 48;
 constexpr uint32_t BLOCK_BYTES = 2;
 constexpr double PUBLISHED_HEADER_BITS = 33;
 constexpr uint32_t MILLION = 1000000;
-constexpr uint32_t STEP_PCT = 100 / EUNOMIA_MICROBENCHMARK_QPS;
 
 template <typename T>
 T Number(const std::string &option, const std::string &text, T low, T high)
@@ -95,28 +97,6 @@ eun_reorder_config SizePool(uint32_t qps, uint32_t active, uint32_t psns)
     return config;
 }
 
-/** All behind the expected packet 0 arrive, up to the span. False where one is not held. */
-bool Reorder(eun_reorder *layer, uint32_t qp, uint32_t psns)
-{
-    for (uint32_t psn = 1; psn < psns; psn++) {
-        if (eun_reorder_arrive(layer, qp, 0, psn, false, 0).verdict != EUN_HD_HELD) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/** printf() to the end of a text. */
-__attribute__((format(printf, 2, 3))) void Print(std::string *text, const char *format, ...)
-{
-    char line[256];
-    va_list arguments;
-    va_start(arguments, format);
-    const int length = std::vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    text->append(line, std::min(static_cast<size_t>(length), sizeof line - 1));
-}
-
 double RealHeaderPct(eun_verb verb, uint32_t payload)
 {
     return 100.0 * EunomiaHeaderBytes(verb) / payload;
@@ -143,6 +123,16 @@ EunomiaMemoryOptions EunomiaMemoryOptions::Parse(const std::vector<std::string> 
             options.psns = Number<uint32_t>(name, value, BLOCK_PSNS, EUN_HD_NARROW_MAX);
             if (options.psns % BLOCK_PSNS != 0) {
                 throw EunomiaInputError(name, 0, "", "'" + value + "' is no multiple of 16");
+            }
+        } else if (name == "--pool") {
+            options.pool = Number<uint32_t>(name, value, BLOCK_BYTES, EUNOMIA_ADMISSION_POOL_MAX);
+            if (options.pool % BLOCK_BYTES != 0) {
+                throw EunomiaInputError(name, 0, "", "'" + value + "' is no multiple of 2");
+            }
+        } else if (name == "--spans") {
+            options.spans = value;
+            if (value.empty()) {
+                throw EunomiaInputError(name, 0, "", "name a result folder");
             }
         } else {
             throw EunomiaInputError(argument, 0, "", "there is no such option; see --help");
@@ -195,6 +185,16 @@ uint32_t EunomiaHeaderBytes(eun_verb verb)
     return reordered.data - ordered.data;
 }
 
+bool EunomiaReorderQp(eun_reorder *layer, uint32_t qp, uint32_t psns)
+{
+    for (uint32_t psn = 1; psn < psns; psn++) {
+        if (eun_reorder_arrive(layer, qp, 0, psn, false, 0).verdict != EUN_HD_HELD) {
+            return false;
+        }
+    }
+    return true;
+}
+
 EunomiaMemoryUse EunomiaMeasureMemory(uint32_t qps, uint32_t active, uint32_t psns)
 {
     const eun_reorder_config config = SizePool(qps, active, psns);
@@ -203,7 +203,7 @@ EunomiaMemoryUse EunomiaMeasureMemory(uint32_t qps, uint32_t active, uint32_t ps
     // From the largest number down, so that the resident table has its final size at once.
     for (uint32_t qp = qps; qp-- > 0;) {
         if (!layer || !eun_reorder_open(layer.get(), qp) ||
-            (IsActive(qp, qps, active) && !Reorder(layer.get(), qp, psns))) {
+            (IsActive(qp, qps, active) && !EunomiaReorderQp(layer.get(), qp, psns))) {
             throw std::bad_alloc();
         }
     }
@@ -219,35 +219,6 @@ EunomiaMemoryUse EunomiaMeasureMemory(uint32_t qps, uint32_t active, uint32_t ps
     return use;
 }
 
-std::vector<EunomiaMicrobenchmarkStep> EunomiaMicrobenchmark()
-{
-    std::vector<EunomiaMicrobenchmarkStep> steps;
-    for (uint32_t reordered = 0; reordered <= EUNOMIA_MICROBENCHMARK_QPS; reordered++) {
-        const EunomiaMemoryUse use = EunomiaMeasureMemory(EUNOMIA_MICROBENCHMARK_QPS, reordered,
-                                                          EUNOMIA_MICROBENCHMARK_PSNS);
-        steps.push_back(
-            {reordered * STEP_PCT, use.state,
-             static_cast<uint64_t>(EUNOMIA_MICROBENCHMARK_QPS * EUNOMIA_FIXED_QP_BYTES)});
-    }
-    return steps;
-}
-
-double EunomiaMicrobenchmarkCrossing(const std::vector<EunomiaMicrobenchmarkStep> &steps)
-{
-    double previous = 0;
-    for (size_t i = 0; i < steps.size(); i++) {
-        const double excess =
-            static_cast<double>(steps[i].dynamicBytes) - static_cast<double>(steps[i].fixedBytes);
-        if (excess >= 0) {
-            const double end = steps[i].reorderedPct;
-            return i == 0 ? end
-                          : end - (end - steps[i - 1].reorderedPct) * excess / (excess - previous);
-        }
-        previous = excess;
-    }
-    return std::numeric_limits<double>::quiet_NaN();
-}
-
 std::string EunomiaMemoryHelp()
 {
     return "usage: eunomia-memory [OPTIONS]\n"
@@ -255,9 +226,41 @@ std::string EunomiaMemoryHelp()
            "  --qps=1000000  open QPs, 1..16777216\n"
            "  --active=5     percent of them that reorder, 0..100\n"
            "  --psns=64      PSNs that a reordering spans, a multiple of 16, 16..256\n"
+           "  --pool=2048    bytes of a NIC's pool, even, 2..131068\n"
+           "  --spans=DIR    tries block sizes on the spans of a result folder, too\n"
            "  --json         one JSON object instead of tables\n"
            "  --help         this text\n";
 }
+
+namespace {
+
+/** Shares of active QPs to measure: the tabulated ones and the one that was asked for. */
+std::vector<double> Shares(const EunomiaMemoryOptions &options)
+{
+    std::vector<double> shares(EUNOMIA_MODEL_ACTIVE_PCT.begin(), EUNOMIA_MODEL_ACTIVE_PCT.end());
+    shares.push_back(options.activePct);
+    std::sort(shares.begin(), shares.end());
+    shares.erase(std::unique(shares.begin(), shares.end()), shares.end());
+    return shares;
+}
+
+EunomiaMemoryUse MeasureShare(EunomiaMemoryOptions options, double activePct)
+{
+    options.activePct = activePct;
+    return EunomiaMeasureMemory(options.qps, options.ActiveQps(), options.psns);
+}
+
+/** Block sizes on the distributions and, where a folder is named, on its spans. */
+EunomiaBlockSizeStudy StudyBlockSize(const EunomiaMemoryOptions &options)
+{
+    if (options.spans.empty()) {
+        return EunomiaStudyBlockSize(options.pool, nullptr);
+    }
+    const EunomiaSpans spans = EunomiaReadSpans(options.spans);
+    return EunomiaStudyBlockSize(options.pool, &spans);
+}
+
+} // namespace
 
 // ---- JSON ----
 
@@ -267,6 +270,14 @@ void WriteModel(EunomiaJsonWriter *json)
 {
     json->Key("model");
     json->BeginObject();
+    json->Key("bytes");
+    json->BeginObject();
+    json->Uint("fixed", static_cast<uint64_t>(EUNOMIA_FIXED_QP_BYTES));
+    json->Uint("resident", RESIDENT_BYTES);
+    json->Uint("metadata", METADATA_BYTES);
+    json->Uint("block", BLOCK_BYTES);
+    json->Uint("block_psns", BLOCK_PSNS);
+    json->EndObject();
     json->Fixed("fixed_mb", EUNOMIA_FIXED_QP_BYTES, 3);
     json->Key("dynamic_mb");
     json->BeginObject();
@@ -320,32 +331,42 @@ void WriteMeasured(EunomiaJsonWriter *json, const EunomiaMemoryOptions &options)
     json->EndObject();
 }
 
-void WriteMicrobenchmark(EunomiaJsonWriter *json)
+/** The same for the tabulated shares, and the one that was asked for. */
+void WriteMeasuredShares(EunomiaJsonWriter *json, const EunomiaMemoryOptions &options)
 {
-    const std::vector<EunomiaMicrobenchmarkStep> steps = EunomiaMicrobenchmark();
-    json->Key("microbenchmark");
+    json->Key("measured_by_share");
     json->BeginArray();
-    for (const EunomiaMicrobenchmarkStep &step : steps) {
+    for (double share : Shares(options)) {
+        const EunomiaMemoryUse use = MeasureShare(options, share);
         json->BeginObject();
-        json->Uint("reordered_pct", step.reorderedPct);
-        json->Uint("dynamic_bytes", step.dynamicBytes);
-        json->Uint("fixed_bytes", step.fixedBytes);
+        json->Key("active_pct");
+        json->Shortest(share);
+        json->Uint("fixed_bytes", static_cast<uint64_t>(EUNOMIA_FIXED_QP_BYTES * options.qps));
+        json->Uint("model_bytes", use.model);
+        json->Uint("state_bytes", use.state);
+        json->Uint("control_bytes", use.control);
+        json->Uint("unused_bytes", use.unused);
+        json->Uint("total_bytes", use.total);
         json->EndObject();
     }
     json->EndArray();
-    json->Fixed("microbenchmark_crossing_pct", EunomiaMicrobenchmarkCrossing(steps), 4);
 }
 
 } // namespace
 
 std::string EunomiaMemoryJson(const EunomiaMemoryOptions &options)
 {
+    const EunomiaBlockSizeStudy blockSize = StudyBlockSize(options); // refuses a bad folder first
     EunomiaJsonWriter json;
     json.BeginObject();
     WriteModel(&json);
     WriteHeaders(&json);
     WriteMeasured(&json, options);
-    WriteMicrobenchmark(&json);
+    EunomiaWriteMicrobenchmark(&json, EunomiaMicrobenchmark());
+    WriteMeasuredShares(&json, options);
+    EunomiaWriteConnections(&json, EunomiaCompareConnections());
+    EunomiaWriteBlockSize(&json, blockSize);
+    EunomiaWriteAdmission(&json, EunomiaStudyAdmission(options.pool, options.qps));
     json.Key("allocation");
     EunomiaControllerJson(&json, EunomiaControllerStudy());
     json.EndObject();
@@ -358,115 +379,74 @@ namespace {
 
 void PrintMemory(std::string *text, const EunomiaMemoryOptions &options)
 {
-    Print(text, "Memory of %u QPs, %u PSNs spanned by a reordering, in MB (10^6 bytes)\n\n",
-          options.qps, options.psns);
-    Print(text, "            --- model ---    ---------- measured ----------\n");
-    Print(text, "active %%     fixed dynamic     state control  unused    total\n");
-    std::vector<double> shares(EUNOMIA_MODEL_ACTIVE_PCT.begin(), EUNOMIA_MODEL_ACTIVE_PCT.end());
-    shares.push_back(options.activePct);
-    std::sort(shares.begin(), shares.end());
-    shares.erase(std::unique(shares.begin(), shares.end()), shares.end());
-    for (double share : shares) {
-        EunomiaMemoryOptions asked = options;
-        asked.activePct = share;
-        const EunomiaMemoryUse use = EunomiaMeasureMemory(asked.qps, asked.ActiveQps(), asked.psns);
-        Print(text, "%8g  %8.3f %7.3f  %8.3f %7.3f %7.3f %8.3f\n", share,
-              EUNOMIA_FIXED_QP_BYTES * asked.qps / MILLION, Megabytes(use.model),
-              Megabytes(use.state), Megabytes(use.control), Megabytes(use.unused),
-              Megabytes(use.total));
+    EunomiaPrint(text, "Memory of %u QPs, %u PSNs spanned by a reordering, in MB (10^6 bytes)\n\n",
+                 options.qps, options.psns);
+    EunomiaPrint(text, "            --- model ---    ---------- measured ----------\n");
+    EunomiaPrint(text, "active %%     fixed dynamic     state control  unused    total\n");
+    for (double share : Shares(options)) {
+        const EunomiaMemoryUse use = MeasureShare(options, share);
+        EunomiaPrint(text, "%8g  %8.3f %7.3f  %8.3f %7.3f %7.3f %8.3f\n", share,
+                     EUNOMIA_FIXED_QP_BYTES * options.qps / MILLION, Megabytes(use.model),
+                     Megabytes(use.state), Megabytes(use.control), Megabytes(use.unused),
+                     Megabytes(use.total));
     }
-    Print(text, "\nfixed    as published, 41 MB a million QPs, which makes 41 B each\n"
-                "dynamic  4 B a QP; an active one 48 B of metadata and 2 B a 16 PSNs\n");
-    Print(text, "state    the same, counted in the allocations of the ordering layer\n"
-                "control  its maps of free blocks and metadata, records of banks and layer\n"
-                "unused   blocks left over, because QPs hash unevenly to banks\n\n");
+    EunomiaPrint(text, "\nfixed    as published, 41 MB a million QPs, which makes 41 B each\n"
+                       "dynamic  4 B a QP; an active one 48 B of metadata and 2 B a 16 PSNs\n");
+    EunomiaPrint(text, "state    the same, counted in the allocations of the ordering layer\n"
+                       "control  its maps of free blocks and metadata, records of banks and layer\n"
+                       "unused   blocks left over, because QPs hash unevenly to banks\n\n");
 }
 
 void PrintCrossings(std::string *text)
 {
-    Print(text, "Dynamic takes as much as fixed at this share of active QPs (model)\n\n");
-    Print(text, "PSNs  active %%\n");
+    EunomiaPrint(text, "Dynamic takes as much as fixed at this share of active QPs (model)\n\n");
+    EunomiaPrint(text, "PSNs  active %%\n");
     for (uint32_t psns : EUNOMIA_MODEL_SPANS) {
-        Print(text, "%4u  %8.2f\n", psns, EunomiaMemoryCrossing(psns));
+        EunomiaPrint(text, "%4u  %8.2f\n", psns, EunomiaMemoryCrossing(psns));
     }
-    Print(text,
-          "\nActive QPs of a million, 256 PSNs, in MB beyond the %.0f MB that are resident\n\n",
-          Megabytes(EunomiaDynamicBytes(MILLION, 0, 256)));
-    Print(text, "  active  model  measured\n");
+    EunomiaPrint(
+        text, "\nActive QPs of a million, 256 PSNs, in MB beyond the %.0f MB that are resident\n\n",
+        Megabytes(EunomiaDynamicBytes(MILLION, 0, 256)));
+    EunomiaPrint(text, "  active  model  measured\n");
     for (uint32_t active : {10000u, 600000u}) {
         const EunomiaMemoryUse use = EunomiaMeasureMemory(MILLION, active, 256);
-        Print(text, "%8u  %5.1f  %8.1f\n", active, Megabytes(ActiveBytes(active, 256)),
-              Megabytes(use.state - EunomiaDynamicBytes(MILLION, 0, 256)));
+        EunomiaPrint(text, "%8u  %5.1f  %8.1f\n", active, Megabytes(ActiveBytes(active, 256)),
+                     Megabytes(use.state - EunomiaDynamicBytes(MILLION, 0, 256)));
     }
 }
 
 void PrintHeaders(std::string *text)
 {
-    Print(text, "\nHeader overhead, in percent of the payload\n\n");
-    Print(text, "payload B  published  real SEND  real WRITE\n");
+    EunomiaPrint(text, "\nHeader overhead, in percent of the payload\n\n");
+    EunomiaPrint(text, "payload B  published  real SEND  real WRITE\n");
     for (uint32_t payload : EUNOMIA_MODEL_PAYLOADS) {
-        Print(text, "%9u  %9.2f  %9.2f  %10.2f\n", payload, EunomiaHeaderPublishedPct(payload),
-              RealHeaderPct(EUN_VERB_SEND, payload), RealHeaderPct(EUN_VERB_WRITE, payload));
+        EunomiaPrint(text, "%9u  %9.2f  %9.2f  %10.2f\n", payload,
+                     EunomiaHeaderPublishedPct(payload), RealHeaderPct(EUN_VERB_SEND, payload),
+                     RealHeaderPct(EUN_VERB_WRITE, payload));
     }
-    Print(text, "\npublished  33 bits a packet\n");
-    Print(text, "SEND       the ordering header of %u B\n", EunomiaHeaderBytes(EUN_VERB_SEND));
-    Print(text,
-          "WRITE      %u B: with the RETH that every packet carries; the first of a message\n"
-          "           has one anyway, so pays as SEND does\n\n",
-          EunomiaHeaderBytes(EUN_VERB_WRITE));
-}
-
-void PrintMicrobenchmark(std::string *text)
-{
-    const std::vector<EunomiaMicrobenchmarkStep> steps = EunomiaMicrobenchmark();
-    Print(text, "Microbenchmark: %u connections, bytes\n\n", EUNOMIA_MICROBENCHMARK_QPS);
-    Print(text, "reordered %%  fixed  dynamic, model  dynamic, measured\n");
-    for (const EunomiaMicrobenchmarkStep &step : steps) {
-        const uint64_t model = EunomiaDynamicBytes(
-            EUNOMIA_MICROBENCHMARK_QPS, step.reorderedPct / STEP_PCT, EUNOMIA_MICROBENCHMARK_PSNS);
-        Print(text, "%11u  %5llu  %14llu  %17llu\n", step.reorderedPct,
-              static_cast<unsigned long long>(step.fixedBytes),
-              static_cast<unsigned long long>(model),
-              static_cast<unsigned long long>(step.dynamicBytes));
-    }
-    Print(text, "\nThey cross at %.2f %% reordered connections; published: about 60 %%.\n",
-          EunomiaMicrobenchmarkCrossing(steps));
-    Print(
+    EunomiaPrint(text, "\npublished  33 bits a packet\n");
+    EunomiaPrint(text, "SEND       the ordering header of %u B\n",
+                 EunomiaHeaderBytes(EUN_VERB_SEND));
+    EunomiaPrint(
         text,
-        "Run on the ordering layer itself, not in the simulator. Assumed: a reordered connection\n"
-        "spans %u PSNs (the expected one is missing, those behind it are held), all at the same\n"
-        "time; a fixed bitmap has 41 B; control bytes are on neither side.\n\n",
-        EUNOMIA_MICROBENCHMARK_PSNS);
-}
-
-void PrintConnections(std::string *text)
-{
-    const auto state = [](uint32_t active) {
-        return static_cast<unsigned>(EunomiaMeasureMemory(1, active, EUN_HD_NARROW_MAX).state);
-    };
-    Print(text, "Bytes a connection\n\n");
-    Print(text, "scheme                   published  measured  counts\n");
-    Print(text, "Eunomia, in order                4  %8u  the resident entry\n", state(0));
-    Print(text,
-          "Eunomia, 256 PSNs               82  %8u  and 48 metadata, 32 bitmap: 84 by adding up\n",
-          state(1));
-    Print(text, "fixed bitmap                    41         -  41 MB over a million QPs\n");
-    Print(text, "IRN                       125 + 20         -  bitmap, and about 20 of metadata"
-                " (100 Gb/s, 8 us)\n");
-    Print(text,
-          "MP-RDMA                         66         -  state of a connection, as published\n");
+        "WRITE      %u B: with the RETH that every packet carries; the first of a message\n"
+        "           has one anyway, so pays as SEND does\n\n",
+        EunomiaHeaderBytes(EUN_VERB_WRITE));
 }
 
 } // namespace
 
 std::string EunomiaMemoryTables(const EunomiaMemoryOptions &options)
 {
+    const EunomiaBlockSizeStudy blockSize = StudyBlockSize(options); // refuses a bad folder first
     std::string text;
     PrintMemory(&text, options);
     PrintCrossings(&text);
     PrintHeaders(&text);
-    PrintMicrobenchmark(&text);
-    PrintConnections(&text);
+    EunomiaPrintMicrobenchmark(&text, EunomiaMicrobenchmark());
+    EunomiaPrintConnections(&text, EunomiaCompareConnections());
+    EunomiaPrintBlockSize(&text, blockSize);
+    EunomiaPrintAdmission(&text, EunomiaStudyAdmission(options.pool, options.qps));
     text += '\n' + EunomiaControllerTable(EunomiaControllerStudy());
     return text;
 }

@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+struct eun_reorder;
+
 namespace ns3 {
 
 /** What eunomia-memory is asked. */
@@ -24,6 +26,8 @@ struct EunomiaMemoryOptions {
     uint32_t qps = 1000000; //!< open QPs, 1..16777216 (QP numbers have 24 bits)
     double activePct = 5;   //!< share of them that reorder, 0..100
     uint32_t psns = 64;     //!< span of a reordering: a multiple of 16, 16..256
+    uint32_t pool = 2048;   //!< bytes of a NIC's pool, even, 2..EUNOMIA_ADMISSION_POOL_MAX
+    std::string spans;      //!< result folder whose spans the block sizes are tried on, or empty
     bool json = false;
     bool help = false;
 
@@ -79,6 +83,10 @@ struct EunomiaMemoryUse {
     uint32_t banks = 0;
 };
 
+/** All behind the expected packet 0 of QP `qp` arrive, up to the span. False where one is refused.
+ */
+bool EunomiaReorderQp(eun_reorder *layer, uint32_t qp, uint32_t psns);
+
 /**
  * Opens `qps` QPs in an ordering layer and makes `active` of them, spread evenly over the QP
  * numbers, wait for one packet while the `psns` - 1 behind it have arrived. The pool has as many
@@ -86,25 +94,6 @@ struct EunomiaMemoryUse {
  * \throws std::bad_alloc where memory is short
  */
 EunomiaMemoryUse EunomiaMeasureMemory(uint32_t qps, uint32_t active, uint32_t psns);
-
-/** One step of the microbenchmark. */
-struct EunomiaMicrobenchmarkStep {
-    uint32_t reorderedPct;
-    uint64_t dynamicBytes; //!< counted in the ordering layer, without its control
-    uint64_t fixedBytes;
-};
-
-constexpr uint32_t EUNOMIA_MICROBENCHMARK_QPS = 20;
-constexpr uint32_t EUNOMIA_MICROBENCHMARK_PSNS = 64;
-
-/** 20 connections, of which 0 to 100 % reorder, in steps of 5 % (one connection). */
-std::vector<EunomiaMicrobenchmarkStep> EunomiaMicrobenchmark();
-
-/**
- * Share at which the dynamic bytes reach the fixed ones, straight lines between the steps. NaN
- * where they never do.
- */
-double EunomiaMicrobenchmarkCrossing(const std::vector<EunomiaMicrobenchmarkStep> &steps);
 
 // ---- the report ----
 

@@ -131,7 +131,8 @@ def _flatten(value, prefix=""):
         yield from _flatten(inner, f"{prefix}.{key}" if prefix else key)
 
 
-def _read_json(path):
+def read_json(path):
+    """The object in a JSON file; OSError where it cannot be read."""
     try:
         with open(path, encoding="utf-8") as file:
             value = json.load(file)
@@ -293,11 +294,11 @@ def load(folder, label=None):
             label=label or os.path.basename(os.path.abspath(folder)),
             flows=flows,
             done=done,
-            summary=_read_json(path("summary.json")),
+            summary=read_json(path("summary.json")),
         )
         _check_counts(result, path("summary.json"))
         if os.path.isfile(path("timing.json")):
-            result.timing = _read_json(path("timing.json"))
+            result.timing = read_json(path("timing.json"))
         if os.path.isfile(path("pfc.csv")):
             result.pauses = _read_pfc(path("pfc.csv"))
         if os.path.isfile(path("timeseries.csv")):

@@ -23,6 +23,11 @@ def test_json_has_the_promised_keys_and_published_figures():
         "measured",
         "microbenchmark",
         "microbenchmark_crossing_pct",
+        "microbenchmark_settled_crossing_pct",
+        "measured_by_share",
+        "connection_bytes",
+        "block_size",
+        "admission",
         "allocation",
     ]
     model = result["model"]
@@ -39,10 +44,42 @@ def test_json_has_the_promised_keys_and_published_figures():
     assert measured["model_bytes"] == measured["state_bytes"] == 6800000
     assert 0 < measured["control_bytes"] <= measured["total_bytes"] - measured["state_bytes"]
     assert measured["total_bytes"] < 1.25 * measured["model_bytes"]
-    assert [step["reordered_pct"] for step in result["microbenchmark"]] == list(range(0, 101, 5))
-    assert [step["dynamic_bytes"] for step in result["microbenchmark"]] == list(range(80, 1201, 56))
-    assert {step["fixed_bytes"] for step in result["microbenchmark"]} == {820}
-    assert round(result["microbenchmark_crossing_pct"], 2) == 66.07
+    assert [row["active_pct"] for row in result["measured_by_share"]] == [5, 20, 60, 100]
+    for row in result["measured_by_share"]:
+        assert row["fixed_bytes"] == 41000000
+        assert row["model_bytes"] == row["state_bytes"] == 4000000 + 560000 * row["active_pct"]
+        parts = row["state_bytes"] + row["control_bytes"] + row["unused_bytes"]
+        assert row["total_bytes"] == parts
+    steps = result["microbenchmark"]
+    assert [step["reordered_pct"] for step in steps] == list(range(0, 101, 5))
+    assert [step["reordered"] for step in steps] == list(range(21))
+    assert [step["settled_bytes"] for step in steps] == list(range(80, 1201, 56))
+    assert [step["dynamic_bytes"] for step in steps] == list(range(80, 1241, 58))
+    assert {step["fixed_bytes"] for step in steps} == {820}
+    assert {step["span_psns"] for step in steps[1:]} == {64}
+    assert round(result["microbenchmark_crossing_pct"], 2) == 63.79
+    assert round(result["microbenchmark_settled_crossing_pct"], 2) == 66.07
+    published = {row["scheme"]: row["published"] for row in result["connection_bytes"]}
+    assert published["Eunomia, 256 PSNs"] == 82 and published["MP-RDMA"] == 66
+    assert [row["block_bytes"] for row in result["block_size"]["rows"]] == [2, 4, 8, 16, 32, 64]
+    assert list(result["block_size"]["mean_span_psns"]) == ["uniform", "geometric"]
+    assert result["admission"]["rows"][-1]["measured_qps"] == 25
+
+
+def test_equal_options_give_equal_bytes():
+    options = ("--json", "--qps=1000")
+    assert run(*options).stdout == run(*options).stdout
+
+
+def test_block_sizes_on_the_spans_of_a_result(tmp_path):
+    (tmp_path / "flows.csv").write_text("flow,max_reorder_span\n0,0\n1,15\n2,16\n")
+    done = run("--json", "--qps=1000", f"--spans={tmp_path}")
+    study = json.loads(done.stdout)["block_size"]
+    assert study["mean_span_psns"]["measured"] == 16.5
+    assert [row["measured"]["rented_bytes"] for row in study["rows"]] == [3, 4, 8, 16, 32, 64]
+    done = run("--qps=1000", f"--spans={tmp_path}")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert max(map(len, done.stdout.splitlines())) <= 100
     setups = {(row["service_ns"], row["rate_gbps"]) for row in result["allocation"]}
     assert setups == {(service, rate) for service in (10, 40, 100) for rate in (100, 400, 800)}
     assert {row["blocked_pct"] for row in result["allocation"] if row["cache_blocks"]} == {0}
@@ -62,6 +99,8 @@ def test_help_and_tables():
     [
         ("--psns=65", "--psns: '65' is no multiple of 16"),
         ("--active=101", "--active: '101' is no number in 0..100"),
+        ("--pool=3", "--pool: '3' is no multiple of 2"),
+        ("--spans=no", "no/flows.csv: cannot open: No such file or directory"),
         ("--lb=ecmp", "--lb=ecmp: there is no such option; see --help"),
     ],
 )

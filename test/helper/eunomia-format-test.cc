@@ -107,6 +107,21 @@ class CsvCase : public TestCase {
     }
 };
 
+class PrintCase : public TestCase {
+  public:
+    PrintCase() : TestCase("printf to the end of a text") {}
+
+  private:
+    void DoRun() override
+    {
+        std::string text = "a";
+        EunomiaPrint(&text, "%3u|%-3s|", 7u, "b");
+        NS_TEST_EXPECT_MSG_EQ(text, "a  7|b  |", "");
+        EunomiaPrint(&text, "%300s", "end");
+        NS_TEST_EXPECT_MSG_EQ(text, "a  7|b  |" + std::string(255, ' '), "cut");
+    }
+};
+
 class EunomiaFormatTestSuite : public TestSuite {
   public:
     EunomiaFormatTestSuite() : TestSuite("eunomia-format", Type::UNIT)
@@ -114,6 +129,7 @@ class EunomiaFormatTestSuite : public TestSuite {
         AddTestCase(new NumbersCase);
         AddTestCase(new RandomCase);
         AddTestCase(new CsvCase);
+        AddTestCase(new PrintCase);
     }
 };
 

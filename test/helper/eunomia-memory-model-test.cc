@@ -3,7 +3,6 @@
 
 #include "eunomia-test-folder.h"
 
-#include <cmath>
 #include <ns3/test.h>
 #include <random>
 
@@ -117,33 +116,6 @@ class MeasureCase : public TestCase {
     }
 };
 
-class MicrobenchmarkCase : public TestCase {
-  public:
-    MicrobenchmarkCase() : TestCase("20 connections") {}
-
-  private:
-    void DoRun() override
-    {
-        const auto steps = EunomiaMicrobenchmark();
-        NS_TEST_ASSERT_MSG_EQ(steps.size(), 21, "");
-        for (uint32_t i = 0; i <= 20; i++) {
-            NS_TEST_EXPECT_MSG_EQ(steps[i].reorderedPct, 5 * i, "");
-            NS_TEST_EXPECT_MSG_EQ(steps[i].dynamicBytes, 80 + 56 * i, i);
-            NS_TEST_EXPECT_MSG_EQ(steps[i].fixedBytes, 820, i);
-        }
-        NS_TEST_EXPECT_MSG_EQ_TOL(EunomiaMicrobenchmarkCrossing(steps), 66.07, 0.005, "");
-        using Steps = std::vector<EunomiaMicrobenchmarkStep>;
-        const Steps quarter{{0, 0, 10}, {10, 8, 10}, {20, 16, 10}};
-        NS_TEST_EXPECT_MSG_EQ_TOL(EunomiaMicrobenchmarkCrossing(quarter), 12.5, 1e-9, "");
-        const Steps onStep{{0, 0, 10}, {10, 10, 10}, {20, 20, 10}};
-        NS_TEST_EXPECT_MSG_EQ_TOL(EunomiaMicrobenchmarkCrossing(onStep), 10, 1e-9, "");
-        const Steps atOnce{{0, 11, 10}, {10, 12, 10}};
-        NS_TEST_EXPECT_MSG_EQ_TOL(EunomiaMicrobenchmarkCrossing(atOnce), 0, 1e-9, "");
-        const Steps never{{0, 1, 10}, {100, 9, 10}};
-        NS_TEST_EXPECT_MSG_EQ(std::isnan(EunomiaMicrobenchmarkCrossing(never)), true, "");
-    }
-};
-
 class OptionsCase : public TestCase {
   public:
     OptionsCase() : TestCase("options") {}
@@ -155,12 +127,17 @@ class OptionsCase : public TestCase {
         NS_TEST_EXPECT_MSG_EQ(none.qps, 1000000, "");
         NS_TEST_EXPECT_MSG_EQ(none.ActiveQps(), 50000, "");
         NS_TEST_EXPECT_MSG_EQ(none.psns, 64, "");
+        NS_TEST_EXPECT_MSG_EQ(none.pool, 2048, "");
+        NS_TEST_EXPECT_MSG_EQ(none.spans, "", "");
         NS_TEST_EXPECT_MSG_EQ((none.json || none.help), false, "");
-        const auto some = EunomiaMemoryOptions::Parse(
-            {"--qps=16777216", "--active=12.5", "--psns=256", "--json", "--help"});
+        const auto some =
+            EunomiaMemoryOptions::Parse({"--qps=16777216", "--active=12.5", "--psns=256",
+                                         "--pool=131068", "--spans=a b", "--json", "--help"});
         NS_TEST_EXPECT_MSG_EQ(some.qps, 16777216, "");
         NS_TEST_EXPECT_MSG_EQ(some.ActiveQps(), 2097152, "");
         NS_TEST_EXPECT_MSG_EQ(some.psns, 256, "");
+        NS_TEST_EXPECT_MSG_EQ(some.pool, 131068, "");
+        NS_TEST_EXPECT_MSG_EQ(some.spans, "a b", "");
         NS_TEST_EXPECT_MSG_EQ((some.json && some.help), true, "");
         NS_TEST_EXPECT_MSG_EQ(EunomiaMemoryOptions::Parse({"--qps=3", "--active=50"}).ActiveQps(),
                               2, "rounded");
@@ -186,6 +163,12 @@ class OptionsCase : public TestCase {
             {"--psns=0", "--psns: '0' is no number in 16..256"},
             {"--psns=272", "--psns: '272' is no number in 16..256"},
             {"--psns=65", "--psns: '65' is no multiple of 16"},
+            {"--pool=0", "--pool: '0' is no number in 2..131068"},
+            {"--pool=131070", "--pool: '131070' is no number in 2..131068"},
+            {"--pool=2047", "--pool: '2047' is no multiple of 2"},
+            {"--pool=2KB", "--pool: '2KB' is no number in 2..131068"},
+            {"--spans=", "--spans: name a result folder"},
+            {"--spans", "--spans: name a result folder"},
             {"--json=1", "--json=1: there is no such option; see --help"},
             {"--lb=ecmp", "--lb=ecmp: there is no such option; see --help"},
             {"5", "5: there is no such option; see --help"},
@@ -219,6 +202,14 @@ class ReportCase : public TestCase {
         Contains(json, "\"model_bytes\": 16400,\n    \"state_bytes\": 16400,");
         Contains(json, "\"control_bytes\": " + std::to_string(use.control) + ',');
         Contains(json, "\"total_bytes\": " + std::to_string(use.total) + '\n');
+        Contains(json, "\"bytes\": {\n      \"fixed\": 41,\n      \"resident\": 4,\n"
+                       "      \"metadata\": 48,\n      \"block\": 2,\n      \"block_psns\": 16\n");
+        Contains(json, "\"active_pct\": 7.5,\n      \"fixed_bytes\": 82000,\n"
+                       "      \"model_bytes\": 16400,\n      \"state_bytes\": 16400,");
+        for (const char *key : {"microbenchmark", "microbenchmark_settled_crossing_pct",
+                                "connection_bytes", "block_size", "admission"}) {
+            Contains(json, std::string("\n  \"") + key + "\": ");
+        }
         const std::string tables = EunomiaMemoryTables(options);
         Contains(tables, "Memory of 2000 QPs, 64 PSNs");
         Contains(tables, "\n     7.5     0.082   0.016     0.016 ");
@@ -226,12 +217,27 @@ class ReportCase : public TestCase {
         Contains(tables, "\n  64     66.07\n");
         Contains(tables, "\n   10000    0.8       0.8\n  600000   48.0      48.0\n");
         Contains(tables, "\n     1024       0.40       0.78        2.34\n");
-        Contains(tables, "\n         70    820             864                864\n");
-        Contains(tables, "cross at 66.07 % reordered connections");
-        Contains(tables, "not in the simulator");
-        Contains(tables, "Eunomia, 256 PSNs               82        84");
-        for (const char *option : {"--qps=", "--active=", "--psns=", "--json", "--help"}) {
+        for (const char *title :
+             {"Microbenchmark: 20 connections", "Bytes a connection", "Block size: means",
+              "Most QPs that a pool of 2048 B lets reorder at the same time, of 2000 open"}) {
+            Contains(tables, title);
+        }
+        for (const char *option :
+             {"--qps=", "--active=", "--psns=", "--pool=", "--spans=", "--json", "--help"}) {
             Contains(EunomiaMemoryHelp(), option);
+        }
+        BadSpans();
+    }
+
+    /** A folder without results is refused, by the table and by the object. */
+    void BadSpans()
+    {
+        const EunomiaTestFolder folder;
+        const auto options = EunomiaMemoryOptions::Parse({"--spans=" + folder.Path("no")});
+        const std::string said = folder.Path("no") + "/flows.csv: cannot open: ";
+        for (const auto report : {EunomiaMemoryJson, EunomiaMemoryTables}) {
+            NS_TEST_EXPECT_MSG_EQ(EunomiaRefusal([&] { report(options); }).substr(0, said.size()),
+                                  said, "");
         }
     }
 };
@@ -243,7 +249,6 @@ class EunomiaMemoryModelTestSuite : public TestSuite {
         AddTestCase(new ModelCase);
         AddTestCase(new HeaderCase);
         AddTestCase(new MeasureCase);
-        AddTestCase(new MicrobenchmarkCase);
         AddTestCase(new OptionsCase);
         AddTestCase(new ReportCase);
     }

@@ -12,6 +12,7 @@ import sys
 
 import pytest
 
+import synthetic
 from conftest import ROOT
 
 # Writes its name and arguments to $CALLS, then does what its body says.
@@ -96,8 +97,8 @@ def test_help_needs_nothing_and_lists_what_exists(house):
         run = house(*arguments)
         assert run.returncode == 0 and run.stderr == ""
         assert run.stdout.startswith("Eunomia for ns-3")
-        commands = ("run", "test", "build", "sim", "plot", "calibrate", "bench", "memory", "fuzz")
-        for command in commands:
+        commands = "run test build sim plot calibrate bench memory poolsize fuzz"
+        for command in commands.split():
             assert f"\n  {command} " in run.stdout
     assert house.calls() == []
 
@@ -212,6 +213,49 @@ def test_memory_builds_what_is_missing_and_passes_its_arguments_on(house):
     assert named(calls, "eunomia-memory") == ["eunomia-memory --json --qps=10 20"] * 2
     _, build = named(calls, "cmake")  # once only
     assert build == f"cmake --build {root}/build --target eunomia-memory"
+
+
+def test_memory_prints_tables_and_draws(house, tmp_path):
+    report = tmp_path / "report.json"
+    report.write_text(json.dumps(synthetic.memory_report()))
+    body = f"""case "$*" in *--json*) cat {report} ;; *) echo tables ;; esac; exit ${{STATUS:-0}}"""
+    house.stand_in("eunomia-memory", body)
+    shutil.copy(house.folder / "eunomia-memory", house.root / "build")
+    run = house("memory", "--qps=10", STATUS="2")
+    assert (run.returncode, run.stdout, run.stderr) == (2, "tables\n", "")
+    assert not (house.root / "results").exists()
+    run = house("memory", "--qps=10")
+    assert (run.returncode, run.stderr) == (0, "")
+    out = house.root / "results" / "memory"
+    lines = run.stdout.splitlines()
+    assert lines[:2] == ["tables", ""]
+    assert lines[2:] == [
+        f"house/results/memory/{name}.png"
+        for name in ("model", "measured", "microbenchmark", "block_size", "admission")
+    ]
+    for line in lines[2:]:
+        assert (tmp_path / line).stat().st_size > 0
+    assert (out / "memory.json").read_text() == report.read_text()
+    calls = named(house.calls(), "eunomia-memory")[1:]
+    assert calls == ["eunomia-memory --qps=10", "eunomia-memory --qps=10 --json"]
+
+
+def test_poolsize_builds_the_simulator_and_passes_its_arguments_on(house):
+    run = house("poolsize", "--help")
+    assert run.returncode == 0 and "usage: eunomia poolsize" in run.stdout
+    assert named(house.calls(), "cmake") == []
+    run = house("poolsize", "--seeds=none")
+    assert run.returncode == 2
+    assert run.stderr == "eunomia poolsize: --seeds: 'none' is no whole number in 1..1000\n"
+    assert named(house.calls(), "cmake")[1].endswith("--target eunomia-sim")
+
+
+def test_bench_wants_croaring_and_other_commands_do_not(house):
+    for command, wanted in (("build", False), ("bench", True)):
+        before = len(house.calls())
+        assert house(command).returncode == 0
+        asked = " ".join(house.calls()[before:]).split()
+        assert "libcmocka-dev" in asked and ("libroaring-dev" in asked) == wanted
 
 
 def test_the_main_job(house):

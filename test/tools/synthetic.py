@@ -195,3 +195,69 @@ def write(folder, scheme="spray+eunomia", flows=400, seed=1, unfinished=0, start
         for row in series_rows(scheme, seed, start_ns):
             file.write(",".join(map(str, row)) + "\n")
     return rows, figures
+
+
+def memory_report():
+    """An object as `eunomia memory --json` prints it, made up from the published model."""
+
+    def use(scale):
+        return {
+            "allocations": 2 * scale,
+            "rented_bytes": 4.0 * scale,
+            "waste_bytes": 1.5 * scale,
+            "total_bytes": 52.0 * scale,
+        }
+
+    return {
+        "model": {
+            "bytes": {"fixed": 41, "resident": 4, "metadata": 48, "block": 2, "block_psns": 16},
+            "crossing_pct": {"16": 74.0, "64": 66.0714, "256": 46.25},
+        },
+        "measured": {"qps": 1000, "active_pct": 5, "psns": 64},
+        "measured_by_share": [
+            {
+                "active_pct": pct,
+                "fixed_bytes": 41000,
+                "model_bytes": 4000 + 560 * pct,
+                "state_bytes": 4000 + 560 * pct,
+                "control_bytes": 300 + 5 * pct,
+                "unused_bytes": 10,
+                "total_bytes": 4310 + 565 * pct,
+            }
+            for pct in (5, 20, 60, 100)
+        ],
+        "microbenchmark": [
+            {
+                "reordered_pct": 5 * n,
+                "dynamic_bytes": 80 + 58 * n,
+                "settled_bytes": 80 + 56 * n,
+                "fixed_bytes": 820,
+                "span_psns": 64 if n else 0,
+            }
+            for n in range(21)
+        ],
+        "microbenchmark_crossing_pct": 63.7931,
+        "microbenchmark_settled_crossing_pct": 66.0714,
+        "block_size": {
+            "pool_bytes": 2048,
+            "mean_span_psns": {"uniform": 129.0, "geometric": 17.0},
+            "rows": [
+                {
+                    "block_bytes": size,
+                    "id_bits": 12 - bit,
+                    "metadata_bytes": 48,
+                    "uniform": use(size),
+                    "geometric": use(size / 2),
+                }
+                for bit, size in enumerate((2, 4, 8, 16, 32, 64), 1)
+            ],
+        },
+        "admission": {
+            "pool_bytes": 2048,
+            "qps": 1000,
+            "rows": [
+                {"psns": n, "model_qps": 2048 // (48 + n // 8), "measured_qps": 40 - n // 16}
+                for n in range(16, 257, 16)
+            ],
+        },
+    }
