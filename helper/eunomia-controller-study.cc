@@ -68,8 +68,7 @@ class Traffic {
     }
 
   private:
-    /** The next QP opens. Packet i has the key i + u, u drawn from 0..span - 1; lower keys first.
-     */
+    /** The next QP opens. Packet i has key i + u, u drawn from 0..span - 1; lower keys first. */
     void Start(Message *m)
     {
         *m = Message{};
@@ -182,16 +181,17 @@ std::string EunomiaControllerTable(const std::vector<EunomiaControllerRow> &rows
             r.setup.cacheBlocks, r.meanWaitNs, r.p99WaitNs, r.delayedPct, r.blockedPct);
         text += line;
     }
-    return text + "\nservice    time that a bank takes for an allocation\n"
-                  "cache      allocations that a pipeline has ready for each bank\n"
-                  "wait       from arrival to leaving the pipeline, of all packets; p99 is good to 2 %\n"
-                  "delayed    packets that waited\n"
-                  "blocked    those among them that needed no memory: head-of-line blocking\n\n"
-                  "Run on the ordering layer itself, not in the simulator. Assumed: packets of "
-                  "1,024 B; 64 of\n"
-                  "1,000 QPs send at a time, messages of 64 packets that are displaced by less "
-                  "than 16 to 64;\n"
-                  "a QP returns its memory with its message. The pool has room for all.\n\n";
+    return text +
+           "\nservice    time that a bank takes for an allocation\n"
+           "cache      allocations that a pipeline has ready for each bank\n"
+           "wait       from arrival to leaving the pipeline, of all packets; p99 is good to 2 %\n"
+           "delayed    packets that waited\n"
+           "blocked    those among them that needed no memory: head-of-line blocking\n\n"
+           "Run on the ordering layer itself, not in the simulator. Assumed: packets of "
+           "1,024 B; 64 of\n"
+           "1,000 QPs send at a time, messages of 64 packets that are displaced by less "
+           "than 16 to 64;\n"
+           "a QP returns its memory with its message. The pool has room for all.\n\n";
 }
 
 void EunomiaControllerJson(EunomiaJsonWriter *json, const std::vector<EunomiaControllerRow> &rows)
