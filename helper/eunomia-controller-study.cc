@@ -68,8 +68,7 @@ class Traffic {
     }
 
   private:
-    /** The next QP opens. Packet i has the key i + u, u drawn from 0..span - 1; lower keys first.
-     */
+    /** The next QP opens. Packet i has key i + u, u drawn from 0..span - 1; lower keys first. */
     void Start(Message *m)
     {
         *m = Message{};

@@ -9,7 +9,7 @@ EunomiaNicPipelines::EunomiaNicPipelines(Controller controller, uint32_t pipelin
       m_allocated(m_stats->alloc), m_owner(owner)
 {
     for (uint32_t i = 0; i < pipelines; i++) {
-        m_pipelines.emplace_back(owner);
+        m_pipelines.push_back(std::make_unique<Pipeline>(owner));
     }
 }
 

@@ -8,7 +8,6 @@
 #include "eunomia-event.h"
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -19,8 +18,8 @@ namespace ns3 {
  * \brief The ingress pipelines of a NIC: what follows from a packet that waits for ordering memory
  * follows when it leaves its pipeline.
  *
- * How long it waits is decided in `core/reorder/controller.h`. What is held takes no frame, no
- * allocation a packet, and one pending event a pipeline.
+ * How long it waits is decided in `core/reorder/controller.h`. What is held takes no frame and,
+ * once the rings have grown, no allocation; a pipeline has one pending event at most.
  */
 class EunomiaNicPipelines {
   public:
@@ -33,6 +32,7 @@ class EunomiaNicPipelines {
         bool ce;               //!< the packet carried a congestion mark
     };
 
+    /** The NIC. */
     class Owner {
       public:
         virtual ~Owner() = default;
@@ -99,11 +99,12 @@ class EunomiaNicPipelines {
     bool Enters(const Outcome &outcome, eun_admission admission, int64_t now)
     {
         // Where the last one before it leaves in this very moment, its event may be still to come.
-        const uint32_t pipeline = eun_controller_pipeline_of(m_controller.get(), outcome.qp);
-        if (admission.leaves <= now && m_pipelines[pipeline].IsEmpty()) {
+        Pipeline &pipeline =
+            *m_pipelines[eun_controller_pipeline_of(m_controller.get(), outcome.qp)];
+        if (admission.leaves <= now && pipeline.IsEmpty()) {
             return true;
         }
-        m_pipelines[pipeline].Push({admission.leaves, outcome}, now);
+        pipeline.Push({admission.leaves, outcome}, now);
         return false;
     }
     bool Allocates(const Outcome &outcome, uint64_t allocated, int64_t now);
@@ -113,7 +114,7 @@ class EunomiaNicPipelines {
     const struct eun_reorder_stats *m_stats;
     uint64_t m_allocated = 0; //!< allocations that packets so far have made
     Owner *m_owner;
-    std::deque<Pipeline> m_pipelines;
+    std::vector<std::unique_ptr<Pipeline>> m_pipelines;
 };
 
 } // namespace ns3

@@ -411,7 +411,7 @@ void EunomiaNic::ReceiveData(EunomiaFrame *frame)
                                                frame->generation, frame->ce};
     m_pool->Release(frame);
     if (!m_pipelines || m_pipelines->Passes(outcome, now)) {
-        Conclude(qp, outcome);
+        Conclude(qp, outcome, now);
     }
     if (verdict.visible != verdict.completed) {
         ReportCopied();
@@ -423,13 +423,12 @@ void EunomiaNic::Leaves(const EunomiaNicPipelines::Outcome &outcome)
     // A sender that closes while its messages are on their way has given them up.
     RxQp &qp = m_rx[outcome.qp];
     if (qp.open && qp.life.number == outcome.generation) {
-        Conclude(qp, outcome);
+        Conclude(qp, outcome, EunomiaNow());
     }
 }
 
-void EunomiaNic::Conclude(RxQp &qp, const EunomiaNicPipelines::Outcome &outcome)
+void EunomiaNic::Conclude(RxQp &qp, const EunomiaNicPipelines::Outcome &outcome, int64_t now)
 {
-    const int64_t now = EunomiaNow();
     if (outcome.ce && !m_echoInAck && now >= qp.nextCnpPs) {
         qp.nextCnpPs = now + m_cnpInterval.GetTimeStep();
         SendCnp(qp);

@@ -197,7 +197,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     void Allocated(int64_t latencyPs) override { m_latencyTrace(TimeStep(latencyPs)); }
     void Leaves(const EunomiaNicPipelines::Outcome &outcome) override;
     /** Answers a data packet that has left its pipeline, and tells the user what it completed. */
-    void Conclude(RxQp &qp, const EunomiaNicPipelines::Outcome &outcome);
+    void Conclude(RxQp &qp, const EunomiaNicPipelines::Outcome &outcome, int64_t now);
     void Answer(RxQp &qp, const eun_feedback &feedback, bool echo);
     void SendCnp(RxQp &qp);
     /** Tells the user of the messages whose staged Last has been copied by now. */

@@ -46,9 +46,8 @@ struct eun_controller_config {
 
 /** What becomes of a packet. */
 struct eun_admission {
-    int64_t leaves; /**< when it leaves the pipeline; the time of its arrival where nothing waits */
-    int64_t
-        latency; /**< from its arrival until it has all that it needs; 0 where it needs nothing */
+    int64_t leaves;  /**< when it leaves the pipeline; as it arrives where nothing waits */
+    int64_t latency; /**< from its arrival until it has all that it needs; 0 without need */
 };
 
 /** First field of the controller; for the inline functions below. */
