@@ -509,6 +509,42 @@ bool eun_hd_is_last(const struct eun_hd_bank *bank, const struct eun_hd_metadata
     return (*block >> bit & 1u) != 0;
 }
 
+/** How many of the plane's Last packets are among the `n` PSNs from `from` on. */
+static uint32_t count_plane_lasts(const struct eun_hd_bank *bank, const struct eun_hd_metadata *m,
+                                  uint32_t from, uint32_t n)
+{
+    uint32_t lasts = 0;
+    while (n > 0) {
+        uint32_t bit;
+        const uint16_t *block = plane_block(bank, m, from, &bit);
+        uint32_t length = PLANE_BLOCK_BITS - bit < n ? PLANE_BLOCK_BITS - bit : n;
+        lasts += (uint32_t)__builtin_popcount(*block & bits_from(bit, length));
+        from += length;
+        n -= length;
+    }
+    return lasts;
+}
+
+struct eun_hd_tally eun_hd_count(const struct eun_hd_bank *bank, const struct eun_hd_metadata *m,
+                                 uint32_t expected, uint32_t from, uint32_t to)
+{
+    struct eun_hd_tally tally = {0};
+    if (m->held == 0)
+        return tally;
+    uint32_t mapped = mapped_psns(bank, m);
+    uint32_t end = to - expected < mapped ? to - expected : mapped;
+    for (uint32_t at = from - expected; at < end;) {
+        struct piece piece = piece_at(bank, m, at);
+        uint32_t length = piece.length < end - at ? piece.length : end - at;
+        tally.held += (uint32_t)__builtin_popcount(*piece.block & bits_from(piece.bit, length));
+        at += length;
+    }
+    tally.lasts = m->has_inline && (uint8_t)(m->last_inline - from) < to - from;
+    if (m->last_plane != EUN_BLOCK_NONE)
+        tally.lasts += count_plane_lasts(bank, m, from, to - from);
+    return tally;
+}
+
 uint32_t eun_hd_bitmap_blocks(const struct eun_hd_metadata *m)
 {
     uint32_t blocks = 0;
