@@ -42,7 +42,10 @@ class EunomiaNicUser {
      * waited there, and for its copy, for `waitPs` in all. MessagesVisible() follows.
      */
     virtual void MessageStaged(EunomiaNic *, uint32_t, int64_t) {}
-    /** The QP gave up; its messages will not complete. The user closes it. */
+    /**
+     * The QP gave up; its messages will not complete. The user closes it. The reason is
+     * `retry-limit`, `receiver-restart` or `nic-restart`.
+     */
     virtual void QpFailed(EunomiaNic *sender, uint32_t qp, const char *reason) = 0;
 };
 
@@ -267,7 +270,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     std::vector<std::unique_ptr<TxQp>> m_tx;
     std::deque<RxQp> m_rx;
     std::vector<RxBursts> m_bursts; //!< [responder QP], as far as they are tracked
-    std::deque<uint32_t> m_freeTx;  //!< first in, first out: a number rests before it is used again
+    std::deque<uint32_t> m_freeTx;  //!< first in, first out; see core/transport/generation.h
     std::deque<uint32_t> m_freeRx;
     EunomiaTimer<EunomiaNic, &EunomiaNic::PaceExpired> m_paceTimer;
     EunomiaTimer<EunomiaNic, &EunomiaNic::Sweep> m_sweepTimer;

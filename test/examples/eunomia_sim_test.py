@@ -37,6 +37,7 @@ BAD_OPTIONS = [
     ("--verb=read", "--verb: 'read' is none of"),
     ("--gate=door", "--gate: 'door' is none of"),
     ("--gateScope=all", "--gateScope: 'all' is none of"),
+    ("--ackEvery=0", "--ackEvery: '0' is no whole number in 1..65535"),
     ("--pfc=maybe", "--pfc: 'maybe' is none of"),
     ("--qp=many", "--qp: 'many' is none of"),
     ("--compat=hpcc", "--compat: 'hpcc' is none of"),

@@ -554,3 +554,44 @@ bool eun_hd_is_last(const struct eun_hd_bank *bank, const struct eun_hd_metadata
     const uint16_t *block = eun_hd_plane_block(bank, m, psn, &bit);
     return (*block >> bit & 1u) != 0;
 }
+
+/** How many of the plane's Last packets are among the `n` PSNs from `from` on. */
+static uint32_t count_plane_lasts(const struct eun_hd_bank *bank, const struct eun_hd_metadata *m,
+                                  uint32_t from, uint32_t n)
+{
+    uint32_t lasts = 0;
+    while (n > 0) {
+        uint32_t bit;
+        const uint16_t *block = eun_hd_plane_block(bank, m, from, &bit);
+        uint32_t length = PLANE_BLOCK_BITS - bit < n ? PLANE_BLOCK_BITS - bit : n;
+        lasts += (uint32_t)__builtin_popcount(*block & eun_hd_bits(bit, length));
+        from += length;
+        n -= length;
+    }
+    return lasts;
+}
+
+struct eun_hd_tally eun_hd_count(const struct eun_hd_bank *bank, const struct eun_hd_metadata *m,
+                                 uint32_t expected, uint32_t from, uint32_t to)
+{
+    struct eun_hd_tally tally = {0};
+    if (m->held == 0)
+        return tally;
+    if (eun_hd_is_wide(m))
+        return eun_hd_wide_count(bank, m, from, to);
+    uint32_t mapped = eun_hd_mapped(bank, m);
+    uint32_t end = to - expected < mapped ? to - expected : mapped;
+    if (from - expected >= end)
+        return tally;
+    for (uint32_t at = from - expected; at < end;) {
+        struct eun_hd_piece piece = eun_hd_piece(bank, m, at);
+        uint32_t length = piece.length < end - at ? piece.length : end - at;
+        tally.held += (uint32_t)__builtin_popcount(*piece.block & eun_hd_bits(piece.bit, length));
+        at += length;
+    }
+    uint32_t psns = end - (from - expected); /* at most 256, so eight bits tell PSNs apart */
+    tally.lasts = m->has_inline && (uint8_t)(m->last_inline - from) < psns;
+    if (m->last_plane != EUN_BLOCK_NONE)
+        tally.lasts += count_plane_lasts(bank, m, from, psns);
+    return tally;
+}

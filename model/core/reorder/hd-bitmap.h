@@ -254,6 +254,16 @@ bool eun_hd_holds(const struct eun_hd_bank *bank, const struct eun_hd_metadata *
 /** Is the Last flag of a message set for `psn`, which is held? */
 bool eun_hd_is_last(const struct eun_hd_bank *bank, const struct eun_hd_metadata *m, uint32_t psn);
 
+/** What of a stretch of PSNs is held. */
+struct eun_hd_tally {
+    uint32_t held;  /**< PSNs */
+    uint32_t lasts; /**< of these, PSNs that end a message */
+};
+
+/** Counts what is held in [from, to), which lies in [expected, expected + cap). */
+struct eun_hd_tally eun_hd_count(const struct eun_hd_bank *bank, const struct eun_hd_metadata *m,
+                                 uint32_t expected, uint32_t from, uint32_t to);
+
 /**
  * Block id and bit at which `psn` is kept in a bitmap that is not wide. False where no block is
  * mapped for it.

@@ -243,6 +243,26 @@ bool eun_hd_wide_is_last(const struct eun_hd_bank *bank, const struct eun_hd_met
     return (*word >> (psn % WORD_BITS) & 1u) != 0;
 }
 
+struct eun_hd_tally eun_hd_wide_count(const struct eun_hd_bank *bank,
+                                      const struct eun_hd_metadata *m, uint32_t from, uint32_t to)
+{
+    struct eun_hd_tally tally = {0};
+    while (from != to) {
+        uint32_t slot = slot_of(from);
+        uint32_t bit = from % WORD_BITS;
+        uint32_t length = WORD_BITS - bit < to - from ? WORD_BITS - bit : to - from;
+        uint16_t bits = eun_hd_bits(bit, length);
+        if (m->block[slot] != EUN_BLOCK_NONE) {
+            const uint16_t *word = word_at(bank, m->block[slot], from);
+            tally.held += (uint32_t)__builtin_popcount(*word & bits);
+            if (has_lasts(m, slot))
+                tally.lasts += (uint32_t)__builtin_popcount(word[EUN_HD_SLAB_BLOCKS] & bits);
+        }
+        from += length;
+    }
+    return tally;
+}
+
 const char *eun_hd_wide_fault(const struct eun_hd_bank *bank, const struct eun_hd_metadata *m)
 {
     uint32_t held = 0;

@@ -52,6 +52,10 @@ bool eun_hd_wide_holds(const struct eun_hd_bank *bank, const struct eun_hd_metad
 bool eun_hd_wide_is_last(const struct eun_hd_bank *bank, const struct eun_hd_metadata *m,
                          uint32_t psn);
 
+/** As eun_hd_count() for a wide bitmap. */
+struct eun_hd_tally eun_hd_wide_count(const struct eun_hd_bank *bank,
+                                      const struct eun_hd_metadata *m, uint32_t from, uint32_t to);
+
 /** Gives all slabs back. */
 void eun_hd_wide_give(struct eun_hd_bank *bank, struct eun_hd_metadata *m);
 

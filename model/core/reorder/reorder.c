@@ -122,22 +122,14 @@ void eun_reorder_close(struct eun_reorder *layer, uint32_t qp)
     layer->stats.qps_open--;
 }
 
-struct eun_reorder_tally eun_reorder_tally(const struct eun_reorder *layer, uint32_t qp,
-                                           uint32_t expected, uint32_t from, uint32_t to)
+struct eun_hd_tally eun_reorder_count(const struct eun_reorder *layer, uint32_t qp,
+                                      uint32_t expected, uint32_t from, uint32_t to)
 {
-    struct eun_reorder_tally tally = {0};
     struct eun_hd_metadata copy;
     const struct eun_hd_metadata *m = look(layer, qp, &copy);
     if (m == NULL)
-        return tally;
-    const struct eun_hd_bank *bank = eun_reorder_bank_for(layer, qp);
-    for (uint32_t psn = from; psn != to; psn++) {
-        if (!eun_hd_holds(bank, m, expected, psn))
-            continue;
-        tally.held++;
-        tally.lasts += eun_hd_is_last(bank, m, psn);
-    }
-    return tally;
+        return (struct eun_hd_tally){0};
+    return eun_hd_count(eun_reorder_bank_for(layer, qp), m, expected, from, to);
 }
 
 void eun_reorder_forget(struct eun_reorder *layer, uint32_t qp)

@@ -153,18 +153,9 @@ bool eun_reorder_has_gap(const struct eun_reorder *layer, uint32_t qp);
 bool eun_reorder_holds(const struct eun_reorder *layer, uint32_t qp, uint32_t expected,
                        uint32_t psn);
 
-/** What of a stretch of PSNs is held. */
-struct eun_reorder_tally {
-    uint32_t held;  /**< PSNs */
-    uint32_t lasts; /**< of these, PSNs that end a message */
-};
-
-/**
- * Counts what `qp` holds in [from, to), which lies at or past `expected` and within the cap.
- * Takes time for every PSN.
- */
-struct eun_reorder_tally eun_reorder_tally(const struct eun_reorder *layer, uint32_t qp,
-                                           uint32_t expected, uint32_t from, uint32_t to);
+/** As eun_hd_count(), of `qp`. */
+struct eun_hd_tally eun_reorder_count(const struct eun_reorder *layer, uint32_t qp,
+                                      uint32_t expected, uint32_t from, uint32_t to);
 
 /** Forgets what `qp` holds ahead of its cumulative point and gives its memory back (fallback). */
 void eun_reorder_forget(struct eun_reorder *layer, uint32_t qp);

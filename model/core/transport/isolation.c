@@ -14,12 +14,10 @@ static bool may_end_with_last(const struct eun_receiver *rx, const struct eun_re
         return lasts == 0;
     if (eun_psn_before(end, from))
         return false;
-    const struct eun_reorder_tally final =
-        eun_reorder_tally(layer, rx->qp, rx->expected, end - 1u, end);
+    const struct eun_hd_tally final = eun_reorder_count(layer, rx->qp, rx->expected, end - 1u, end);
     if (final.held > final.lasts)
         return false;
-    const struct eun_reorder_tally rest =
-        eun_reorder_tally(layer, rx->qp, rx->expected, from, end - 1u);
+    const struct eun_hd_tally rest = eun_reorder_count(layer, rx->qp, rx->expected, from, end - 1u);
     const int32_t missing = (int32_t)(end - 1u - from - rest.held);
     return (int32_t)rest.lasts < lasts && lasts - 1 <= (int32_t)rest.lasts + missing;
 }
@@ -33,10 +31,11 @@ static bool fits_between(const struct eun_receiver *rx, const struct eun_reorder
     if (later > 0 && !may_end_with_last(rx, layer, rx->expected, packet->head, later))
         return false;
     const uint32_t from = later > 0 ? packet->head : rx->expected;
-    if (eun_reorder_tally(layer, rx->qp, rx->expected, from, packet->psn).lasts > 0)
+    if (from != packet->psn &&
+        eun_reorder_count(layer, rx->qp, rx->expected, from, packet->psn).lasts > 0)
         return false;
-    const struct eun_reorder_tally own =
-        eun_reorder_tally(layer, rx->qp, rx->expected, packet->psn, packet->psn + 1u);
+    const struct eun_hd_tally own =
+        eun_reorder_count(layer, rx->qp, rx->expected, packet->psn, packet->psn + 1u);
     if (own.held && (own.lasts > 0) != packet->last)
         return false;
     const int32_t left = eun_msn_diff(rx->later_msn, packet->msn) - packet->last;

@@ -347,6 +347,23 @@ static void takes_all_blocks_or_none(void **state)
     }
 }
 
+/** Counts over a stretch agree with single questions. */
+static void check_counts(const struct bench *b, const struct eun_hd_metadata *m, uint32_t expected,
+                         struct test_random *r)
+{
+    const uint32_t from = expected + test_below(r, b->bank.cap);
+    const uint32_t to = from + test_below(r, b->bank.cap - (from - expected) + 1u);
+    struct eun_hd_tally right = {0};
+    for (uint32_t psn = from; psn != to; psn++) {
+        const bool held = eun_hd_holds(&b->bank, m, expected, psn);
+        right.held += held;
+        right.lasts += held && eun_hd_is_last(&b->bank, m, psn);
+    }
+    const struct eun_hd_tally tally = eun_hd_count(&b->bank, m, expected, from, to);
+    assert_int_equal(tally.held, right.held);
+    assert_int_equal(tally.lasts, right.lasts);
+}
+
 static void check_against(const struct bench *b, const struct reference *q)
 {
     const struct eun_hd_metadata *m = bench_metadata(b);
@@ -394,6 +411,8 @@ static void play(struct test_random *r, uint32_t block_bits, uint32_t cap, uint3
             if (q.active)
                 check_against(&b, &q);
         }
+        if (q.active)
+            check_counts(&b, bench_metadata(&b), b.expected, r);
     }
     bench_end(&b);
 }

@@ -122,6 +122,24 @@ static void check_bits(const struct world *w, uint32_t qp)
     }
 }
 
+/** Counts of a stretch, whatever the bitmap's shape. */
+static void check_count(const struct world *w, struct test_random *r, uint32_t qp)
+{
+    const struct twin *t = &w->qp[qp];
+    const uint32_t from = test_below(r, w->config.cap_psns);
+    const uint32_t to = test_between(r, from, w->config.cap_psns);
+    struct eun_hd_tally right = {0};
+    for (uint64_t psn = t->expected + from; psn < t->expected + to; psn++) {
+        right.held += t->held[psn % PLACES];
+        right.lasts += t->held[psn % PLACES] && t->last[psn % PLACES];
+    }
+    const uint32_t expected = (uint32_t)t->expected;
+    const struct eun_hd_tally tally =
+        eun_reorder_count(w->layer, qp, expected, expected + from, expected + to);
+    assert_int_equal(tally.held, right.held);
+    assert_int_equal(tally.lasts, right.lasts);
+}
+
 static bool has_run(const struct eun_block_pool *pool, uint32_t n)
 {
     uint32_t run = 0;
@@ -265,6 +283,8 @@ static void play(struct test_random *r, const struct eun_reorder_config *config,
         if (test_below(r, 100) == 0)
             drain(&w, qp);
         arrive(&w, r, qp);
+        if (op % 20 == 0)
+            check_count(&w, r, qp);
         if (op % 500 == 0)
             check_world(&w);
     }
