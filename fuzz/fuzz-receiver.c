@@ -211,8 +211,7 @@ static void check_rejected(const struct qp *qp, const struct eun_receiver *befor
     FUZZ_CHECK(right.head != packet->head || right.msn != packet->msn);
 }
 
-/** A packet ahead of the prefix was not kept; the QP falls back at the refusal that is one too
- * many. */
+/** A packet ahead of the prefix was not kept. The QP falls back at the last refusal allowed. */
 static void note_refusal(const struct world *w, struct qp *qp, const struct eun_receiver *before,
                          const struct eun_rx_verdict *v)
 {

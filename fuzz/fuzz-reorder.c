@@ -141,10 +141,10 @@ static void arrive(struct world *w, uint32_t qp, uint32_t distance, bool last)
 }
 
 /** The expected PSN and those behind it. */
-static void arrive_in_order(struct world *w, uint32_t qp, uint32_t count, bool last)
+static void arrive_in_order(struct world *w, uint32_t qp, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        arrive(w, qp, 0, last);
+        arrive(w, qp, 0, false);
 }
 
 /**
@@ -223,7 +223,7 @@ static void play_open(struct world *w, uint32_t qp, uint32_t operation)
         arrive(w, qp, fuzz_distance(&w->in), last);
         break;
     case 8:
-        arrive_in_order(w, qp, fuzz_byte(&w->in) % 64u, false);
+        arrive_in_order(w, qp, fuzz_byte(&w->in) % 64u);
         break;
     case 9:
         byte = fuzz_byte(&w->in);
