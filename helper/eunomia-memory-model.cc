@@ -82,7 +82,7 @@ eun_reorder_config SizePool(uint32_t qps, uint32_t active, uint32_t psns)
 {
     const uint32_t each = EUN_BLOCK_POOL_METADATA + psns / BLOCK_PSNS;
     eun_reorder_config config{};
-    config.cap_psns = EUN_HD_CAP_MAX;
+    config.cap_psns = EUN_HD_NARROW_MAX;
     config.block_bits = BLOCK_PSNS;
     config.banks = static_cast<uint32_t>(uint64_t{active} * each / EUN_BLOCK_POOL_MAX) + 1;
     uint32_t blocks = FullestBank(qps, active, config.banks) * each;
@@ -139,7 +139,7 @@ EunomiaMemoryOptions EunomiaMemoryOptions::Parse(const std::vector<std::string> 
         } else if (name == "--active") {
             options.activePct = Number<double>(name, value, 0, 100);
         } else if (name == "--psns") {
-            options.psns = Number<uint32_t>(name, value, BLOCK_PSNS, EUN_HD_CAP_MAX);
+            options.psns = Number<uint32_t>(name, value, BLOCK_PSNS, EUN_HD_NARROW_MAX);
             if (options.psns % BLOCK_PSNS != 0) {
                 throw EunomiaInputError(name, 0, "", "'" + value + "' is no multiple of 16");
             }
@@ -439,7 +439,7 @@ void PrintMicrobenchmark(std::string *text)
 void PrintConnections(std::string *text)
 {
     const auto state = [](uint32_t active) {
-        return static_cast<unsigned>(EunomiaMeasureMemory(1, active, EUN_HD_CAP_MAX).state);
+        return static_cast<unsigned>(EunomiaMeasureMemory(1, active, EUN_HD_NARROW_MAX).state);
     };
     Print(text, "Bytes a connection\n\n");
     Print(text, "scheme                   published  measured  counts\n");

@@ -140,7 +140,7 @@ EunomiaOptions::EunomiaOptions()
            "none, sender, receiver; auto: sender for write on a reorder-tolerant transport"},
           {"gateScope", "qp", "sender gate waits for all of the qp, or the message"},
           {"poolBlocks", "1024", "2-byte blocks in the ordering pool of a NIC, 0..1000000"},
-          {"qpCap", "256", "PSNs that a QP may hold ahead, 1..256"},
+          {"qpCap", "256", "PSNs that a QP may hold ahead, 1..4096"},
           {"idleEpoch", "256us", "reordering metadata goes back after this"},
           {"banks", "1", "banks of the pool, 1..1024"},
           {"seed", "1", "1..4294967295; same options and seed: same bytes"},
@@ -326,7 +326,7 @@ void EunomiaOptions::ResolveTransport()
     gate = Choice("gate", {"auto", "none", "sender", "receiver"});
     gateScope = Choice("gateScope", {"qp", "message"});
     poolBlocks = static_cast<uint32_t>(Integer("poolBlocks", 0, 1000000));
-    qpCap = static_cast<uint32_t>(Integer("qpCap", 1, 256));
+    qpCap = static_cast<uint32_t>(Integer("qpCap", 1, 4096));
     banks = static_cast<uint32_t>(Integer("banks", 1, 1024));
     idleEpochPs = EunomiaParseTime("--idleEpoch", Value("idleEpoch"));
     if (idleEpochPs <= 0) {

@@ -90,7 +90,15 @@ TypeId EunomiaNic::AddOrderingAttributes(TypeId tid)
                       MakeUintegerAccessor(&EunomiaNic::m_banks), MakeUintegerChecker<uint32_t>(1))
         .AddAttribute("QpCap", "PSNs that a QP may hold ahead of its cumulative point.",
                       UintegerValue(256), MakeUintegerAccessor(&EunomiaNic::m_qpCap),
-                      MakeUintegerChecker<uint32_t>(1, 256))
+                      MakeUintegerChecker<uint32_t>(1, EUN_HD_CAP_MAX))
+        .AddAttribute("Reserve",
+                      "Free blocks of the pool that only QPs which begin to reorder may take.",
+                      UintegerValue(0), MakeUintegerAccessor(&EunomiaNic::m_reserve),
+                      MakeUintegerChecker<uint32_t>())
+        .AddAttribute("LinkMetadata",
+                      "Where no 24 free blocks lie in a row, metadata is a chain of fragments.",
+                      BooleanValue(true), MakeBooleanAccessor(&EunomiaNic::m_linkMetadata),
+                      MakeBooleanChecker())
         .AddAttribute("IdleEpoch", "Time without reordering after which a QP's metadata goes back.",
                       TimeValue(MicroSeconds(256)), MakeTimeAccessor(&EunomiaNic::m_idleEpoch),
                       MakeTimeChecker(Time(1)))
@@ -235,6 +243,12 @@ std::string EunomiaNic::ConfigureOrdering()
     config.cap_psns = m_qpCap;
     config.block_bits = 16;
     config.idle_epoch_ps = m_idleEpoch.GetTimeStep();
+    config.reserve = m_reserve;
+    config.chains = m_linkMetadata;
+    if (m_reserve > m_poolBlocks) {
+        return "Reserve: " + std::to_string(m_reserve) + " of " + std::to_string(m_poolBlocks) +
+               " blocks";
+    }
     m_reorder = eun_reorder_new(&config);
     m_rxEnv.reorder = m_reorder;
     if (!m_reorder) {

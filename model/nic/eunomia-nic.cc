@@ -384,12 +384,9 @@ void EunomiaNic::Account(EunomiaFrame *frame, const eun_rx_verdict &verdict)
 
 void EunomiaNic::Sweep()
 {
-    const int64_t next = eun_reorder_sweep(m_reorder, EunomiaNow());
+    m_sweepTimer.Arm(eun_reorder_sweep(m_reorder, EunomiaNow()));
     const struct eun_reorder_stats *stats = eun_reorder_stats(m_reorder);
     m_poolTrace(stats->blocks_in_use, stats->qps_active);
-    // QPs that all have a gap now may be idle an epoch later.
-    const bool again = next == m_sweepTimer.NEVER && stats->qps_active > 0;
-    m_sweepTimer.Arm(again ? EunomiaNow() + m_idleEpoch.GetTimeStep() : next);
 }
 
 void EunomiaNic::Answer(RxQp &qp, const eun_feedback &feedback, bool echo)

@@ -243,6 +243,8 @@ class EunomiaNic : public Object, public EunomiaPortOwner {
     uint32_t m_retryLimit;
     uint32_t m_poolBlocks;
     uint32_t m_qpCap;
+    uint32_t m_reserve;
+    bool m_linkMetadata;
     uint32_t m_fallbackAfter;
     uint32_t m_stagingLimit;
     double m_gain;

@@ -286,7 +286,7 @@ class BadCase : public TestCase {
             {"gate", {"", "open"}},
             {"gateScope", {"", "flow"}},
             {"poolBlocks", {"", "-1", "1000001"}},
-            {"qpCap", {"", "0", "257"}},
+            {"qpCap", {"", "0", "4097"}},
             {"idleEpoch", {"", "0", "0us", "256"}},
             {"banks", {"", "0", "1025"}},
             {"seed", {"", "0", "4294967296", "-1", "abc"}},

@@ -3,9 +3,11 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define WORD_BITS 64u
 #define CACHE_LINE 64u
+#define CHAIN_PAYLOAD (EUN_BLOCK_POOL_FRAGMENT - 1u)
 
 static uint32_t words_for(uint32_t bits)
 {
@@ -170,7 +172,7 @@ size_t eun_block_pool_block_bytes(const struct eun_block_pool *pool)
 size_t eun_block_pool_control_bytes(const struct eun_block_pool *pool)
 {
     uint32_t words = eun_block_pool_map_words(pool);
-    return 2u * (words + words_for(words)) * sizeof(uint64_t);
+    return 3u * (words + words_for(words)) * sizeof(uint64_t);
 }
 
 bool eun_block_pool_init(struct eun_block_pool *pool, uint32_t size)
@@ -182,7 +184,8 @@ bool eun_block_pool_init(struct eun_block_pool *pool, uint32_t size)
     pool->block = aligned_alloc(CACHE_LINE, eun_block_pool_block_bytes(pool));
     bool have_free = map_init(&pool->free_map, words);
     bool have_metadata = map_init(&pool->metadata, words);
-    if (pool->block == NULL || !have_free || !have_metadata) {
+    bool have_chained = map_init(&pool->chained, words);
+    if (pool->block == NULL || !have_free || !have_metadata || !have_chained) {
         eun_block_pool_dispose(pool);
         return false;
     }
@@ -197,6 +200,7 @@ void eun_block_pool_dispose(struct eun_block_pool *pool)
     free(pool->block);
     free(pool->free_map.bits);
     free(pool->metadata.bits);
+    free(pool->chained.bits);
     *pool = (struct eun_block_pool){0};
 }
 
@@ -259,11 +263,75 @@ void eun_block_pool_give(struct eun_block_pool *pool, uint16_t id, uint32_t n)
         pool->run_floor = lowest;
 }
 
+uint16_t eun_block_pool_take_chain(struct eun_block_pool *pool)
+{
+    if (pool->free_count < EUN_BLOCK_POOL_CHAIN)
+        return EUN_BLOCK_NONE;
+    uint16_t head = EUN_BLOCK_NONE;
+    uint32_t taken = 0;
+    while (taken < EUN_BLOCK_POOL_FRAGMENTS) {
+        uint16_t id = eun_block_pool_take_run(pool, EUN_BLOCK_POOL_FRAGMENT);
+        if (id == EUN_BLOCK_NONE)
+            break;
+        pool->block[id] = head;
+        head = id;
+        taken++;
+    }
+    if (taken == EUN_BLOCK_POOL_FRAGMENTS) {
+        map_change(&pool->chained, head, 1, map_add_bits);
+        map_change(&pool->metadata, head, 1, map_add_bits);
+        return head;
+    }
+    while (head != EUN_BLOCK_NONE) {
+        uint16_t next = pool->block[head];
+        eun_block_pool_give(pool, head, EUN_BLOCK_POOL_FRAGMENT);
+        head = next;
+    }
+    return EUN_BLOCK_NONE;
+}
+
 void eun_block_pool_give_metadata(struct eun_block_pool *pool, uint16_t id)
 {
     assert(map_has(&pool->metadata, id));
+    bool chained = eun_block_pool_is_chain(pool, id);
     map_change(&pool->metadata, id, 1, map_remove_bits);
-    eun_block_pool_give(pool, id, EUN_BLOCK_POOL_METADATA);
+    if (!chained) {
+        eun_block_pool_give(pool, id, EUN_BLOCK_POOL_METADATA);
+        return;
+    }
+    map_change(&pool->chained, id, 1, map_remove_bits);
+    for (uint32_t i = 0; i < EUN_BLOCK_POOL_FRAGMENTS; i++) {
+        uint16_t next = pool->block[id];
+        eun_block_pool_give(pool, id, EUN_BLOCK_POOL_FRAGMENT);
+        id = next;
+    }
+}
+
+bool eun_block_pool_chain_is_sound(const struct eun_block_pool *pool, uint16_t id)
+{
+    for (uint32_t i = 0; i < EUN_BLOCK_POOL_FRAGMENTS; i++, id = pool->block[id])
+        if (id + EUN_BLOCK_POOL_FRAGMENT > pool->size)
+            return false;
+    return true;
+}
+
+void eun_block_pool_load_chain(const struct eun_block_pool *pool, uint16_t id, uint16_t *metadata)
+{
+    for (uint32_t i = 0; i < EUN_BLOCK_POOL_METADATA; i += CHAIN_PAYLOAD, id = pool->block[id])
+        memcpy(metadata + i, pool->block + id + 1, CHAIN_PAYLOAD * sizeof *metadata);
+}
+
+void eun_block_pool_store_chain(struct eun_block_pool *pool, uint16_t id, const uint16_t *metadata)
+{
+    for (uint32_t i = 0; i < EUN_BLOCK_POOL_METADATA; i += CHAIN_PAYLOAD, id = pool->block[id])
+        memcpy(pool->block + id + 1, metadata + i, CHAIN_PAYLOAD * sizeof *metadata);
+}
+
+uint16_t eun_block_pool_chain_block(const struct eun_block_pool *pool, uint16_t id, uint32_t index)
+{
+    for (; index >= CHAIN_PAYLOAD; index -= CHAIN_PAYLOAD)
+        id = pool->block[id];
+    return (uint16_t)(id + 1u + index);
 }
 
 uint16_t eun_block_pool_next_metadata(const struct eun_block_pool *pool, uint32_t from)
@@ -280,25 +348,49 @@ uint16_t eun_block_pool_next_metadata(const struct eun_block_pool *pool, uint32_
     return (uint16_t)(word * WORD_BITS + lowest_bit(pool->metadata.bits[word]));
 }
 
+bool eun_block_pool_is_metadata(const struct eun_block_pool *pool, uint32_t id)
+{
+    return id < pool->size && map_has(&pool->metadata, id);
+}
+
 bool eun_block_pool_is_free(const struct eun_block_pool *pool, uint32_t id)
 {
     return map_has(&pool->free_map, id);
 }
 
-uint32_t eun_block_pool_rebuild(struct eun_block_pool *pool, const uint64_t *held)
+/** Makes the map hold the ids of `bits`, cut to those below `size`. Result: how many these are. */
+static uint32_t map_rebuild(struct eun_block_map *map, const uint64_t *bits, uint64_t flip,
+                            uint32_t size)
 {
-    uint32_t before = pool->free_count;
-    pool->free_count = 0;
-    pool->run_floor = 0;
-    for (uint32_t id = 0; id < pool->size; id += WORD_BITS) {
-        uint32_t word = id / WORD_BITS;
-        uint64_t all = ones(pool->size - id < WORD_BITS ? pool->size - id : WORD_BITS);
-        map_remove_bits(&pool->free_map, word, all);
-        map_add_bits(&pool->free_map, word, all & ~held[word]);
-        map_remove_bits(&pool->metadata, word, ~held[word]);
-        pool->free_count += (uint32_t)__builtin_popcountll(all & ~held[word]);
+    uint32_t count = 0;
+    uint32_t words = size / WORD_BITS + 1u;
+    map->top = 0;
+    for (uint32_t group = 0; group < words_for(words); group++)
+        map->words[group] = 0;
+    for (uint32_t word = 0; word < words; word++) {
+        uint32_t left = size - word * WORD_BITS;
+        uint64_t kept = left == 0 ? 0 : (bits[word] ^ flip) & ones(left < 64u ? left : 64u);
+        map->bits[word] = 0;
+        map_add_bits(map, word, kept);
+        count += (uint32_t)__builtin_popcountll(kept);
     }
-    return pool->free_count - before;
+    return count;
+}
+
+uint32_t eun_block_pool_rebuild(struct eun_block_pool *pool, const uint64_t *held,
+                                const uint64_t *metadata)
+{
+    uint32_t freed = 0;
+    for (uint32_t word = 0; word < eun_block_pool_map_words(pool); word++) {
+        freed += (uint32_t)__builtin_popcountll(~held[word] & ~pool->free_map.bits[word]);
+        pool->chained.bits[word] &= metadata[word];
+    }
+    freed -= eun_block_pool_map_words(pool) * WORD_BITS - pool->size; /* ids past the end */
+    map_rebuild(&pool->chained, pool->chained.bits, 0, pool->size);
+    map_rebuild(&pool->metadata, metadata, 0, pool->size);
+    pool->free_count = map_rebuild(&pool->free_map, held, ~UINT64_C(0), pool->size);
+    pool->run_floor = 0;
+    return freed;
 }
 
 /** Do the upper levels of the map say what the lower ones hold? */
@@ -319,7 +411,8 @@ static bool map_consistent(const struct eun_block_map *map, uint32_t words)
 static const char *pool_fault(const struct eun_block_pool *pool)
 {
     uint32_t words = eun_block_pool_map_words(pool);
-    if (!map_consistent(&pool->free_map, words) || !map_consistent(&pool->metadata, words))
+    if (!map_consistent(&pool->free_map, words) || !map_consistent(&pool->metadata, words) ||
+        !map_consistent(&pool->chained, words))
         return "a level of a block map contradicts the one below";
     uint32_t free_count = 0;
     uint32_t run = 0;
@@ -330,6 +423,8 @@ static const char *pool_fault(const struct eun_block_pool *pool)
             return "a block past the pool's end is in a map";
         if (is_free && is_metadata)
             return "metadata starts at a free block";
+        if (map_has(&pool->chained, id) && !is_metadata)
+            return "a chain is no metadata";
         free_count += is_free;
         run = is_free ? run + 1u : 0;
         if (run >= EUN_BLOCK_POOL_METADATA && id + 1u - EUN_BLOCK_POOL_METADATA < pool->run_floor)

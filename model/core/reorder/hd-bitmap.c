@@ -1,43 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "hd-bitmap.h"
 
+#include "hd-internal.h"
+#include "hd-wide.h"
 #include "psn.h"
 
 #include <assert.h>
 #include <string.h>
 
 #define PLANE_BLOCK_BITS 16u
-#define WINDOW_WORDS (EUN_HD_CAP_MAX / 64u)
+#define WINDOW_WORDS (EUN_HD_NARROW_MAX / 64u)
 
-/** A stretch of PSNs within one block. */
-struct piece {
-    uint16_t *block;
-    uint32_t bit;    /**< of its first PSN */
-    uint32_t length; /**< PSNs */
-};
-
-static uint16_t bits_from(uint32_t bit, uint32_t n)
-{
-    return (uint16_t)(((1u << n) - 1u) << bit);
-}
-
-static void count_taken(struct eun_hd_bank *bank, uint32_t allocations, uint32_t blocks)
-{
-    struct eun_reorder_stats *stats = bank->stats;
-    stats->alloc += allocations;
-    stats->blocks_in_use += blocks;
-    if (stats->blocks_peak < stats->blocks_in_use)
-        stats->blocks_peak = stats->blocks_in_use;
-}
-
-/** Takes `n` bitmap blocks, all zero; all of them or none. */
-static bool take_blocks(struct eun_hd_bank *bank, uint32_t n, uint16_t *ids)
+bool eun_hd_take_blocks(struct eun_hd_bank *bank, uint32_t n, uint16_t *ids)
 {
     if (!eun_block_pool_take_blocks(&bank->pool, n, ids))
         return false;
     for (uint32_t i = 0; i < n; i++)
         bank->pool.block[ids[i]] = 0;
-    count_taken(bank, n, n);
+    eun_hd_count_taken(bank, n, n);
     return true;
 }
 
@@ -52,66 +32,20 @@ static void give_block(struct eun_hd_bank *bank, uint16_t *slot)
     bank->stats->blocks_in_use--;
 }
 
-static uint32_t block_mask(const struct eun_hd_bank *bank)
-{
-    return (1u << bank->block_shift) - 1u;
-}
-
-/** Position of the PSN `ahead` of the cumulative point, in the ring or past it. */
-static uint32_t position_of(const struct eun_hd_metadata *m, uint32_t ahead)
-{
-    if (ahead > m->ring_last)
-        return m->ring_psns + ahead - m->ring_last - 1u;
-    return eun_hd_ring_position(m, ahead);
-}
-
-/** The stretch that starts at the PSN `ahead` of the cumulative point, which is mapped. */
-static struct piece piece_at(const struct eun_hd_bank *bank, const struct eun_hd_metadata *m,
-                             uint32_t ahead)
-{
-    uint32_t position = position_of(m, ahead);
-    uint32_t bit = position & block_mask(bank);
-    uint32_t length = block_mask(bank) + 1u - bit;
-    if (ahead <= m->ring_last && length > m->ring_last + 1u - ahead)
-        length = m->ring_last + 1u - ahead;
-    uint16_t *block = bank->pool.block + m->block[position >> bank->block_shift];
-    return (struct piece){block, bit, length};
-}
-
-/** PSNs from the cumulative point on that have a block. */
-static uint32_t mapped_psns(const struct eun_hd_bank *bank, const struct eun_hd_metadata *m)
-{
-    return m->ring_last + 1u + ((uint32_t)m->linear_blocks << bank->block_shift);
-}
-
-/** The last PSN of a ring without a linear part, ahead of the cumulative point. */
-static uint8_t plain_last(const struct eun_hd_bank *bank, const struct eun_hd_metadata *m)
-{
-    return (uint8_t)((m->ring_psns < bank->cap ? m->ring_psns : bank->cap) - 1u);
-}
-
-/** Makes the first `blocks` blocks a ring without a linear part. */
-static void set_ring(const struct eun_hd_bank *bank, struct eun_hd_metadata *m, uint32_t blocks,
-                     uint32_t head)
-{
-    uint32_t positions = blocks << bank->block_shift;
-    m->ring_psns = (uint16_t)positions;
-    m->ring_last = plain_last(bank, m);
-    m->linear_blocks = 0;
-    m->head = (uint8_t)(head == positions ? 0 : head);
-}
-
 bool eun_hd_bank_init(struct eun_hd_bank *bank, uint32_t blocks, uint32_t cap, uint32_t block_shift,
                       uint32_t stamp_shift, struct eun_reorder_stats *stats)
 {
     assert(block_shift == 3 || block_shift == 4);
-    assert(cap >= 1 && cap <= EUN_HD_BLOCK_IDS << block_shift);
+    assert(cap >= 1 && cap <= EUN_HD_CAP_MAX);
     bank->cap = cap;
+    bank->narrow = cap < EUN_HD_BLOCK_IDS << block_shift ? cap : EUN_HD_BLOCK_IDS << block_shift;
     bank->block_shift = block_shift;
     bank->stamp_shift = stamp_shift;
     bank->last_blocks = 1;
-    while (bank->last_blocks * PLANE_BLOCK_BITS < cap)
+    while (bank->last_blocks * PLANE_BLOCK_BITS < bank->narrow)
         bank->last_blocks *= 2u;
+    bank->reserve = 0;
+    bank->chains = false;
     bank->idle = 0;
     bank->next_victim = 0;
     bank->stats = stats;
@@ -123,15 +57,6 @@ void eun_hd_bank_dispose(struct eun_hd_bank *bank)
     eun_block_pool_dispose(&bank->pool);
 }
 
-/** The Last plane: `psn`'s block in it, and its bit. */
-static uint16_t *plane_block(const struct eun_hd_bank *bank, const struct eun_hd_metadata *m,
-                             uint32_t psn, uint32_t *bit)
-{
-    *bit = psn % PLANE_BLOCK_BITS;
-    uint32_t index = psn / PLANE_BLOCK_BITS & (bank->last_blocks - 1u);
-    return bank->pool.block + m->last_plane + index;
-}
-
 static bool take_plane(struct eun_hd_bank *bank, struct eun_hd_metadata *m)
 {
     uint16_t id = eun_block_pool_take_run(&bank->pool, bank->last_blocks);
@@ -140,7 +65,7 @@ static bool take_plane(struct eun_hd_bank *bank, struct eun_hd_metadata *m)
     memset(bank->pool.block + id, 0, bank->last_blocks * sizeof(uint16_t));
     m->last_plane = id;
     bank->stats->last_blocks += bank->last_blocks;
-    count_taken(bank, 1, bank->last_blocks);
+    eun_hd_count_taken(bank, 1, bank->last_blocks);
     return true;
 }
 
@@ -170,7 +95,7 @@ static void keep_last(const struct eun_hd_bank *bank, struct eun_hd_metadata *m,
         return;
     }
     uint32_t bit;
-    uint16_t *block = plane_block(bank, m, psn, &bit);
+    uint16_t *block = eun_hd_plane_block(bank, m, psn, &bit);
     *block = (uint16_t)(*block | 1u << bit);
 }
 
@@ -181,9 +106,9 @@ static uint32_t take_plane_lasts(struct eun_hd_bank *bank, struct eun_hd_metadat
     uint32_t lasts = 0;
     for (uint32_t done = 0; done < n;) {
         uint32_t bit;
-        uint16_t *block = plane_block(bank, m, from + done, &bit);
+        uint16_t *block = eun_hd_plane_block(bank, m, from + done, &bit);
         uint32_t length = PLANE_BLOCK_BITS - bit < n - done ? PLANE_BLOCK_BITS - bit : n - done;
-        uint16_t mask = bits_from(bit, length);
+        uint16_t mask = eun_hd_bits(bit, length);
         if ((*block & mask) != 0) {
             lasts += (uint32_t)__builtin_popcount(*block & mask);
             *block = (uint16_t)(*block & ~mask);
@@ -193,6 +118,13 @@ static uint32_t take_plane_lasts(struct eun_hd_bank *bank, struct eun_hd_metadat
     return lasts;
 }
 
+void eun_hd_give_narrow(struct eun_hd_bank *bank, struct eun_hd_metadata *m)
+{
+    give_plane(bank, m);
+    for (uint32_t slot = 0; slot < EUN_HD_BLOCK_IDS; slot++)
+        give_block(bank, &m->block[slot]);
+}
+
 /** Rewrites the bitmap as a plain ring that reaches `ahead`. False where there is no room. */
 static bool compact(struct eun_hd_bank *bank, struct eun_hd_metadata *m, uint32_t ahead)
 {
@@ -200,14 +132,15 @@ static bool compact(struct eun_hd_bank *bank, struct eun_hd_metadata *m, uint32_
     uint32_t live = eun_hd_bitmap_blocks(m);
     uint16_t ids[2u * EUN_HD_BLOCK_IDS];
     uint32_t have = wanted > live ? wanted - live : 0;
-    if (!take_blocks(bank, have, ids))
+    if (!eun_hd_may_grow(bank, have) || !eun_hd_take_blocks(bank, have, ids))
         return false;
     /* A stretch is at most 16 PSNs, so the word past its own exists for all but the last. */
     uint64_t window[WINDOW_WORDS + 1u] = {0};
-    struct piece piece;
-    for (uint32_t at = 0; at < mapped_psns(bank, m); at += piece.length) {
-        piece = piece_at(bank, m, at);
-        uint64_t bits = (uint64_t)(*piece.block & bits_from(piece.bit, piece.length)) >> piece.bit;
+    struct eun_hd_piece piece;
+    for (uint32_t at = 0; at < eun_hd_mapped(bank, m); at += piece.length) {
+        piece = eun_hd_piece(bank, m, at);
+        uint64_t bits =
+            (uint64_t)(*piece.block & eun_hd_bits(piece.bit, piece.length)) >> piece.bit;
         window[at / 64u] |= bits << (at % 64u);
         if (at % 64u > 48u)
             window[at / 64u + 1u] |= bits >> (64u - at % 64u);
@@ -225,7 +158,7 @@ static bool compact(struct eun_hd_bank *bank, struct eun_hd_metadata *m, uint32_
     }
     while (have > wanted)
         give_block(bank, &ids[--have]);
-    set_ring(bank, m, wanted, 0);
+    eun_hd_set_ring(bank, m, wanted, 0);
     bank->stats->compact++;
     return true;
 }
@@ -235,45 +168,52 @@ static bool grow(struct eun_hd_bank *bank, struct eun_hd_metadata *m, uint32_t a
 {
     uint32_t used = eun_hd_ring_blocks(bank, m) + m->linear_blocks;
     uint32_t need = m->held == 0 ? (ahead >> bank->block_shift) + 1u - used
-                                 : ((ahead - mapped_psns(bank, m)) >> bank->block_shift) + 1u;
+                                 : ((ahead - eun_hd_mapped(bank, m)) >> bank->block_shift) + 1u;
     if (used + need > EUN_HD_BLOCK_IDS)
         return compact(bank, m, ahead);
     uint16_t ids[EUN_HD_BLOCK_IDS];
-    if (!take_blocks(bank, need, ids))
+    if (!eun_hd_may_grow(bank, need) || !eun_hd_take_blocks(bank, need, ids))
         return false;
     for (uint32_t i = 0; i < need; i++)
         m->block[used + i] = ids[i];
     if (m->held == 0)
-        set_ring(bank, m, used + need, 0);
+        eun_hd_set_ring(bank, m, used + need, 0);
     else
         m->linear_blocks = (uint8_t)(m->linear_blocks + need);
     return true;
 }
 
-/** As eun_hd_hold(), with ring_last right for a bitmap that holds nothing, too. */
-static enum eun_hd_verdict hold(struct eun_hd_bank *bank, struct eun_hd_metadata *m,
-                                uint32_t expected, uint32_t psn, bool last)
+/** Finds room for the PSN `ahead`, in a bitmap that becomes wide for it if it must. */
+static bool make_room(struct eun_hd_bank *bank, struct eun_hd_metadata *m, uint32_t expected,
+                      uint32_t ahead, bool last)
+{
+    if (ahead >= bank->narrow)
+        return eun_hd_widen(bank, m, expected, expected + ahead, last, false);
+    bool new_plane = last && !last_fits(m);
+    if (new_plane && (!eun_hd_may_grow(bank, bank->last_blocks) || !take_plane(bank, m)))
+        return false;
+    if (ahead < eun_hd_mapped(bank, m) || grow(bank, m, ahead))
+        return true;
+    if (new_plane)
+        give_plane(bank, m);
+    return false;
+}
+
+/** As eun_hd_hold() for a bitmap that is not wide, with ring_last right for an empty one, too. */
+static enum eun_hd_verdict hold_narrow(struct eun_hd_bank *bank, struct eun_hd_metadata *m,
+                                       uint32_t expected, uint32_t psn, bool last)
 {
     uint32_t ahead = psn - expected;
-    if (ahead >= bank->cap)
-        return eun_psn_before(psn, expected) ? EUN_HD_DUPLICATE : EUN_HD_CAP;
-    bool mapped = ahead < mapped_psns(bank, m);
-    if (mapped && eun_hd_holds(bank, m, expected, psn))
+    if (ahead < eun_hd_mapped(bank, m) && eun_hd_holds(bank, m, expected, psn))
         return EUN_HD_DUPLICATE;
-    bool new_plane = last && !last_fits(m);
-    if (new_plane && !take_plane(bank, m))
+    if (!make_room(bank, m, expected, ahead, last))
         return EUN_HD_NO_BLOCKS;
-    if (!mapped && !grow(bank, m, ahead)) {
-        if (new_plane)
-            give_plane(bank, m);
-        return EUN_HD_NO_BLOCKS;
-    }
+    if (eun_hd_is_wide(m))
+        return eun_hd_wide_hold(bank, m, psn, last);
     if (last)
         keep_last(bank, m, psn);
-    struct piece piece = piece_at(bank, m, ahead);
+    struct eun_hd_piece piece = eun_hd_piece(bank, m, ahead);
     *piece.block = (uint16_t)(*piece.block | 1u << piece.bit);
-    if (m->held == 0)
-        bank->idle--;
     m->held++;
     return EUN_HD_HELD;
 }
@@ -281,18 +221,30 @@ static enum eun_hd_verdict hold(struct eun_hd_bank *bank, struct eun_hd_metadata
 enum eun_hd_verdict eun_hd_hold(struct eun_hd_bank *bank, struct eun_hd_metadata *m,
                                 uint32_t expected, uint32_t psn, bool last)
 {
-    enum eun_hd_verdict verdict = EUN_HD_CAP;
-    if (bank->block_shift == 4 && (!last || last_fits(m)))
-        verdict = eun_hd_hold_in_ring(bank->pool.block, m, psn - expected);
-    if (verdict == EUN_HD_HELD && last)
-        keep_last(bank, m, psn);
-    if (verdict != EUN_HD_CAP)
-        return verdict;
-    if (m->held == 0)
-        m->ring_last = plain_last(bank, m);
-    verdict = hold(bank, m, expected, psn, last);
-    if (m->held == 0)
-        m->ring_last = 0;
+    uint32_t ahead = psn - expected;
+    if (!last && bank->block_shift == 4) {
+        enum eun_hd_verdict verdict = eun_hd_hold_in_ring(bank->pool.block, m, ahead);
+        if (verdict != EUN_HD_CAP)
+            return verdict;
+    }
+    if (ahead >= bank->cap)
+        return eun_psn_before(psn, expected) ? EUN_HD_DUPLICATE : EUN_HD_CAP;
+    const uint16_t tag = m->tag;
+    const bool was_idle = m->held == 0;
+    enum eun_hd_verdict verdict;
+    eun_hd_distrust(m, expected);
+    if (eun_hd_is_wide(m)) {
+        verdict = eun_hd_wide_hold(bank, m, psn, last);
+    } else {
+        if (was_idle)
+            m->ring_last = eun_hd_plain_last(bank, m);
+        verdict = hold_narrow(bank, m, expected, psn, last);
+        if (m->held == 0)
+            m->ring_last = 0;
+    }
+    if (verdict == EUN_HD_HELD)
+        bank->idle -= was_idle;
+    eun_hd_trust(m, verdict == EUN_HD_HELD ? expected : tag);
     return verdict;
 }
 
@@ -307,7 +259,7 @@ static void merge(struct eun_hd_bank *bank, struct eun_hd_metadata *m, uint32_t 
         m->block[i] = m->block[ring + i];
         m->block[ring + i] = EUN_BLOCK_NONE;
     }
-    set_ring(bank, m, m->linear_blocks, left);
+    eun_hd_set_ring(bank, m, m->linear_blocks, left);
     bank->stats->merge++;
 }
 
@@ -318,7 +270,7 @@ static void leave_behind(struct eun_hd_bank *bank, struct eun_hd_metadata *m, ui
     uint32_t blocks = eun_hd_ring_blocks(bank, m);
     uint32_t end = (m->head + m->ring_last + 1u) % m->ring_psns;
     /* The block in which the ring ends holds its oldest PSNs and its newest ones. */
-    uint32_t both = (end & block_mask(bank)) == 0 ? EUN_HD_BLOCK_IDS : end >> shift;
+    uint32_t both = (end & eun_hd_block_mask(bank)) == 0 ? EUN_HD_BLOCK_IDS : end >> shift;
     for (uint32_t i = m->head >> shift; i < (m->head + n) >> shift; i++) {
         uint32_t index = i >= blocks ? i - blocks : i;
         if (index != both)
@@ -337,7 +289,7 @@ static uint64_t become_idle(struct eun_hd_bank *bank, struct eun_hd_metadata *m,
 {
     give_plane(bank, m);
     m->ring_last = 0;
-    m->idle_since = eun_hd_stamp(bank, now);
+    eun_hd_trust(m, eun_hd_stamp(bank, now));
     bank->idle++;
     return moved;
 }
@@ -355,9 +307,10 @@ static inline bool plane_is_clear(const struct eun_hd_bank *bank, const struct e
                                   uint32_t from, uint32_t n)
 {
     uint32_t bit;
-    uint64_t lasts = *plane_block(bank, m, from, &bit);
-    lasts |= (uint64_t)*plane_block(bank, m, from + PLANE_BLOCK_BITS, &bit) << PLANE_BLOCK_BITS;
-    lasts |= (uint64_t)*plane_block(bank, m, from + 2u * PLANE_BLOCK_BITS, &bit)
+    uint64_t lasts = *eun_hd_plane_block(bank, m, from, &bit);
+    lasts |= (uint64_t)*eun_hd_plane_block(bank, m, from + PLANE_BLOCK_BITS, &bit)
+             << PLANE_BLOCK_BITS;
+    lasts |= (uint64_t)*eun_hd_plane_block(bank, m, from + 2u * PLANE_BLOCK_BITS, &bit)
              << 2u * PLANE_BLOCK_BITS;
     return n <= 2u * PLANE_BLOCK_BITS && (lasts >> bit & ((UINT64_C(1) << n) - 1u)) == 0;
 }
@@ -381,11 +334,16 @@ static uint64_t advance_on(struct eun_hd_bank *bank, struct eun_hd_metadata *m, 
 {
     if (m->held == 0)
         return 1;
-    while (n < mapped_psns(bank, m)) {
-        struct piece piece = piece_at(bank, m, n);
+    if (eun_hd_is_wide(m)) {
+        uint64_t moved = eun_hd_wide_advance(bank, m, expected);
+        return m->held == 0 ? become_idle(bank, m, now, moved) : moved;
+    }
+    eun_hd_distrust(m, expected);
+    while (n < eun_hd_mapped(bank, m)) {
+        struct eun_hd_piece piece = eun_hd_piece(bank, m, n);
         uint32_t run = (uint32_t)__builtin_ctz(~((uint32_t)*piece.block >> piece.bit));
         run = run < piece.length ? run : piece.length;
-        *piece.block = (uint16_t)(*piece.block & ~bits_from(piece.bit, run));
+        *piece.block = (uint16_t)(*piece.block & ~eun_hd_bits(piece.bit, run));
         n += run;
         if (run < piece.length)
             break;
@@ -396,6 +354,7 @@ static uint64_t advance_on(struct eun_hd_bank *bank, struct eun_hd_metadata *m, 
         merge(bank, m, n);
     else
         leave_behind(bank, m, n);
+    eun_hd_trust(m, expected + n);
     return settle(bank, m, expected, now, n);
 }
 
@@ -418,6 +377,8 @@ uint64_t eun_hd_advance(struct eun_hd_bank *bank, struct eun_hd_metadata *m, uin
     uint32_t bits = ((uint32_t)*first | (uint32_t)*second << 16) >> bit;
     uint32_t run = (uint32_t)__builtin_ctzll(~(uint64_t)bits);
     uint64_t kept = ~(((UINT64_C(1) << run) - 1u) << bit);
+    m->tag = (uint16_t)(expected + run + 1u);
+    eun_hd_order_stores();
     *first = (uint16_t)(*first & kept);
     *second = (uint16_t)(*second & kept >> 16);
     if (bit + run == 32)
@@ -426,64 +387,145 @@ uint64_t eun_hd_advance(struct eun_hd_bank *bank, struct eun_hd_metadata *m, uin
     return settle(bank, m, expected, now, run + 1u);
 }
 
+/** Metadata for `owner`, without blocks. EUN_BLOCK_NONE where there is no room. */
+static uint16_t take_metadata(struct eun_hd_bank *bank, struct eun_hd_owner owner,
+                              struct eun_hd_metadata *m)
+{
+    uint16_t id = eun_block_pool_take_metadata(&bank->pool);
+    if (id == EUN_BLOCK_NONE && bank->chains)
+        id = eun_block_pool_take_chain(&bank->pool);
+    *m = (struct eun_hd_metadata){
+        .owner_low = (uint16_t)owner.qp,
+        .owner_high = (uint8_t)(owner.qp >> 16),
+        .generation = owner.generation,
+        .last_plane = EUN_BLOCK_NONE,
+    };
+    for (uint32_t slot = 0; slot < EUN_HD_BLOCK_IDS; slot++)
+        m->block[slot] = EUN_BLOCK_NONE;
+    return id;
+}
+
+/** Puts the metadata where its blocks are. */
+static void store_metadata(struct eun_hd_bank *bank, uint16_t id, const struct eun_hd_metadata *m)
+{
+    struct eun_reorder_stats *stats = bank->stats;
+    bool chain = eun_block_pool_is_chain(&bank->pool, id);
+    if (chain)
+        eun_block_pool_store_chain(&bank->pool, id, (const uint16_t *)(const void *)m);
+    else
+        *eun_hd_metadata(bank, id) = *m;
+    stats->chain += chain;
+    stats->chains += chain;
+    eun_hd_count_taken(bank, 1, chain ? EUN_BLOCK_POOL_CHAIN : EUN_BLOCK_POOL_METADATA);
+    if (++stats->qps_active > stats->qps_active_peak)
+        stats->qps_active_peak = stats->qps_active;
+}
+
 uint16_t eun_hd_create(struct eun_hd_bank *bank, struct eun_hd_owner owner, uint32_t expected,
                        uint32_t psn, bool last, enum eun_hd_verdict *verdict)
 {
     uint32_t ahead = psn - expected;
     assert(ahead >= 1 && ahead < bank->cap);
-    uint32_t need = (ahead >> bank->block_shift) + 1u;
-    uint16_t id = eun_block_pool_take_metadata(&bank->pool);
+    struct eun_hd_metadata m;
+    uint16_t id = take_metadata(bank, owner, &m);
     if (id == EUN_BLOCK_NONE) {
         *verdict = EUN_HD_NO_METADATA;
         return EUN_BLOCK_NONE;
     }
-    uint16_t ids[EUN_HD_BLOCK_IDS];
-    if (!take_blocks(bank, need, ids)) {
+    uint32_t need = (ahead >> bank->block_shift) + 1u;
+    if (ahead >= bank->narrow ? !eun_hd_widen(bank, &m, expected, psn, last, true)
+                              : !eun_hd_take_blocks(bank, need, m.block)) {
         eun_block_pool_give_metadata(&bank->pool, id);
         *verdict = EUN_HD_NO_BLOCKS;
         return EUN_BLOCK_NONE;
     }
-    struct eun_hd_metadata *m = eun_hd_metadata(bank, id);
-    m->owner_low = (uint16_t)owner.qp;
-    m->owner_high = (uint8_t)(owner.qp >> 16);
-    m->generation = owner.generation;
-    m->idle_since = 0;
-    m->last_plane = EUN_BLOCK_NONE;
-    m->last_inline = (uint8_t)psn;
-    m->has_inline = last;
-    for (uint32_t slot = 0; slot < EUN_HD_BLOCK_IDS; slot++)
-        m->block[slot] = slot < need ? ids[slot] : (uint16_t)EUN_BLOCK_NONE;
-    set_ring(bank, m, need, 0);
-    struct piece piece = piece_at(bank, m, ahead);
-    *piece.block = (uint16_t)(1u << piece.bit);
-    m->held = 1;
-    struct eun_reorder_stats *stats = bank->stats;
-    count_taken(bank, 1, EUN_BLOCK_POOL_METADATA);
-    if (++stats->qps_active > stats->qps_active_peak)
-        stats->qps_active_peak = stats->qps_active;
+    if (eun_hd_is_wide(&m)) {
+        eun_hd_wide_hold(bank, &m, psn, last);
+    } else {
+        m.last_inline = (uint8_t)psn;
+        m.has_inline = last;
+        eun_hd_set_ring(bank, &m, need, 0);
+        struct eun_hd_piece piece = eun_hd_piece(bank, &m, ahead);
+        *piece.block = (uint16_t)(1u << piece.bit);
+        m.held = 1;
+    }
+    m.tag = (uint16_t)expected;
+    store_metadata(bank, id, &m);
     *verdict = EUN_HD_HELD;
     return id;
 }
 
 void eun_hd_destroy(struct eun_hd_bank *bank, uint16_t id)
 {
-    struct eun_hd_metadata *m = eun_hd_metadata(bank, id);
-    if (m->held == 0)
-        bank->idle--;
-    give_plane(bank, m);
-    for (uint32_t slot = 0; slot < EUN_HD_BLOCK_IDS; slot++)
-        give_block(bank, &m->block[slot]);
+    struct eun_hd_metadata m;
+    m = *eun_hd_look(bank, id, &m);
+    bank->idle -= m.held == 0;
+    if (eun_hd_is_wide(&m))
+        eun_hd_wide_give(bank, &m);
+    else
+        eun_hd_give_narrow(bank, &m);
+    uint32_t blocks = EUN_BLOCK_POOL_METADATA;
+    if (eun_block_pool_is_chain(&bank->pool, id)) {
+        blocks = EUN_BLOCK_POOL_CHAIN;
+        bank->stats->chains--;
+    }
     eun_block_pool_give_metadata(&bank->pool, id);
-    bank->stats->blocks_in_use -= EUN_BLOCK_POOL_METADATA;
+    bank->stats->blocks_in_use -= blocks;
     bank->stats->qps_active--;
+}
+
+/** The block in which the tag of a chain lies. */
+static uint16_t *chain_tag(const struct eun_hd_bank *bank, uint16_t id)
+{
+    uint32_t index = offsetof(struct eun_hd_metadata, tag) / sizeof(uint16_t);
+    return bank->pool.block + eun_block_pool_chain_block(&bank->pool, id, index);
+}
+
+/** A chain's metadata, to be changed: what is left in its place is not to be trusted. */
+static void chain_open(const struct eun_hd_bank *bank, uint16_t id, uint32_t expected,
+                       struct eun_hd_metadata *m)
+{
+    eun_block_pool_load_chain(&bank->pool, id, (uint16_t *)(void *)m);
+    *chain_tag(bank, id) = (uint16_t)~expected;
+    eun_hd_order_stores();
+}
+
+/** Puts it back; the tag last. */
+static void chain_close(struct eun_hd_bank *bank, uint16_t id, uint32_t expected,
+                        struct eun_hd_metadata *m)
+{
+    uint16_t tag = m->tag;
+    m->tag = (uint16_t)~expected;
+    eun_block_pool_store_chain(&bank->pool, id, (const uint16_t *)(const void *)m);
+    eun_hd_order_stores();
+    *chain_tag(bank, id) = tag;
+}
+
+enum eun_hd_verdict eun_hd_hold_chain(struct eun_hd_bank *bank, uint16_t id, uint32_t expected,
+                                      uint32_t psn, bool last)
+{
+    struct eun_hd_metadata m;
+    chain_open(bank, id, expected, &m);
+    enum eun_hd_verdict verdict = eun_hd_hold(bank, &m, expected, psn, last);
+    chain_close(bank, id, expected, &m);
+    return verdict;
+}
+
+uint64_t eun_hd_advance_chain(struct eun_hd_bank *bank, uint16_t id, uint32_t expected, int64_t now)
+{
+    struct eun_hd_metadata m;
+    chain_open(bank, id, expected, &m);
+    uint64_t moved = eun_hd_advance(bank, &m, expected, now);
+    chain_close(bank, id, expected, &m);
+    return moved;
 }
 
 bool eun_hd_locate(const struct eun_hd_bank *bank, const struct eun_hd_metadata *m,
                    uint32_t expected, uint32_t psn, uint16_t *block, uint32_t *bit)
 {
-    if (psn - expected >= mapped_psns(bank, m))
+    if (psn - expected >= eun_hd_mapped(bank, m))
         return false;
-    struct piece piece = piece_at(bank, m, psn - expected);
+    struct eun_hd_piece piece = eun_hd_piece(bank, m, psn - expected);
     *block = (uint16_t)(piece.block - bank->pool.block);
     *bit = piece.bit;
     return true;
@@ -492,6 +534,8 @@ bool eun_hd_locate(const struct eun_hd_bank *bank, const struct eun_hd_metadata 
 bool eun_hd_holds(const struct eun_hd_bank *bank, const struct eun_hd_metadata *m,
                   uint32_t expected, uint32_t psn)
 {
+    if (eun_hd_is_wide(m))
+        return psn - expected < bank->cap && eun_hd_wide_holds(bank, m, psn);
     uint16_t block;
     uint32_t bit;
     return eun_hd_locate(bank, m, expected, psn, &block, &bit) &&
@@ -500,117 +544,13 @@ bool eun_hd_holds(const struct eun_hd_bank *bank, const struct eun_hd_metadata *
 
 bool eun_hd_is_last(const struct eun_hd_bank *bank, const struct eun_hd_metadata *m, uint32_t psn)
 {
+    if (eun_hd_is_wide(m))
+        return eun_hd_wide_is_last(bank, m, psn);
     if (m->has_inline && m->last_inline == (uint8_t)psn)
         return true;
     if (m->last_plane == EUN_BLOCK_NONE)
         return false;
     uint32_t bit;
-    const uint16_t *block = plane_block(bank, m, psn, &bit);
+    const uint16_t *block = eun_hd_plane_block(bank, m, psn, &bit);
     return (*block >> bit & 1u) != 0;
-}
-
-uint32_t eun_hd_bitmap_blocks(const struct eun_hd_metadata *m)
-{
-    uint32_t blocks = 0;
-    for (uint32_t slot = 0; slot < EUN_HD_BLOCK_IDS; slot++)
-        blocks += m->block[slot] != EUN_BLOCK_NONE;
-    return blocks;
-}
-
-uint32_t eun_hd_last_blocks(const struct eun_hd_bank *bank, const struct eun_hd_metadata *m)
-{
-    return m->last_plane == EUN_BLOCK_NONE ? 0 : bank->last_blocks;
-}
-
-static bool mark(const struct eun_hd_bank *bank, uint32_t id, uint32_t n, uint64_t *held)
-{
-    for (uint32_t end = id + n; id < end; id++) {
-        uint64_t bit = UINT64_C(1) << (id % 64u);
-        if (id >= bank->pool.size || eun_block_pool_is_free(&bank->pool, id) ||
-            (held[id / 64u] & bit) != 0)
-            return false;
-        held[id / 64u] |= bit;
-    }
-    return true;
-}
-
-bool eun_hd_mark_blocks(const struct eun_hd_bank *bank, uint16_t id, uint64_t *held)
-{
-    if (!mark(bank, id, EUN_BLOCK_POOL_METADATA, held))
-        return false;
-    const struct eun_hd_metadata *m = eun_hd_metadata(bank, id);
-    for (uint32_t slot = 0; slot < EUN_HD_BLOCK_IDS; slot++)
-        if (m->block[slot] != EUN_BLOCK_NONE && !mark(bank, m->block[slot], 1, held))
-            return false;
-    return m->last_plane == EUN_BLOCK_NONE || mark(bank, m->last_plane, bank->last_blocks, held);
-}
-
-/** Checks the numbers that describe the ring and the linear part. */
-static const char *shape_fault(const struct eun_hd_bank *bank, const struct eun_hd_metadata *m)
-{
-    if (m->ring_psns == 0 || m->ring_psns % (block_mask(bank) + 1u) != 0)
-        return "a ring ends within a block";
-    if (eun_hd_ring_blocks(bank, m) + m->linear_blocks > EUN_HD_BLOCK_IDS)
-        return "a bitmap has more blocks than ids";
-    if (m->head >= m->ring_psns || m->ring_last >= m->ring_psns)
-        return "a bitmap's cumulative point lies outside its ring";
-    if (m->linear_blocks == 0 && m->ring_last != (m->held == 0 ? 0 : plain_last(bank, m)))
-        return "a ring without a linear part does not span its blocks";
-    if (m->held == 0 && m->linear_blocks > 0)
-        return "an empty bitmap has a linear part";
-    return NULL;
-}
-
-/** Checks that exactly the blocks that PSNs of the window map to are there. */
-static const char *slots_fault(const struct eun_hd_bank *bank, const struct eun_hd_metadata *m)
-{
-    bool used[EUN_HD_BLOCK_IDS] = {false};
-    for (uint32_t ahead = 0; ahead < mapped_psns(bank, m); ahead++)
-        used[position_of(m, ahead) >> bank->block_shift] = true;
-    for (uint32_t i = 0; m->held == 0 && i < eun_hd_ring_blocks(bank, m); i++)
-        used[i] = true;
-    for (uint32_t slot = 0; slot < EUN_HD_BLOCK_IDS; slot++)
-        if (used[slot] != (m->block[slot] != EUN_BLOCK_NONE))
-            return "a bitmap lacks a block, or has one that it does not use";
-    return NULL;
-}
-
-/** Checks that the bits set are those of the PSNs held, and none besides. */
-static const char *bits_fault(const struct eun_hd_bank *bank, const struct eun_hd_metadata *m)
-{
-    uint32_t in_window = 0;
-    struct piece piece;
-    for (uint32_t at = 0; at < mapped_psns(bank, m); at += piece.length) {
-        piece = piece_at(bank, m, at);
-        uint32_t bits = *piece.block & bits_from(piece.bit, piece.length);
-        if (at == 0 && (bits >> piece.bit & 1u) != 0)
-            return "a bitmap holds its cumulative point";
-        in_window += (uint32_t)__builtin_popcount(bits);
-    }
-    uint32_t in_blocks = 0;
-    for (uint32_t slot = 0; slot < EUN_HD_BLOCK_IDS; slot++)
-        if (m->block[slot] != EUN_BLOCK_NONE)
-            in_blocks += (uint32_t)__builtin_popcount(bank->pool.block[m->block[slot]]);
-    if (in_window != m->held)
-        return "a bitmap's count of PSNs held is wrong";
-    return in_blocks == in_window ? NULL : "a bit is set outside a bitmap's window";
-}
-
-const char *eun_hd_fault(const struct eun_hd_bank *bank, const struct eun_hd_metadata *m)
-{
-    const char *fault = shape_fault(bank, m);
-    if (fault == NULL)
-        fault = slots_fault(bank, m);
-    if (fault == NULL)
-        fault = bits_fault(bank, m);
-    if (fault != NULL)
-        return fault;
-    uint32_t lasts = m->has_inline;
-    if (m->last_plane != EUN_BLOCK_NONE) {
-        if (m->held == 0)
-            return "an empty bitmap has a Last plane";
-        for (uint32_t i = 0; i < bank->last_blocks; i++)
-            lasts += (uint32_t)__builtin_popcount(bank->pool.block[m->last_plane + i]);
-    }
-    return m->has_inline <= 1 && lasts <= m->held ? NULL : "more Last packets held than packets";
 }

@@ -2,40 +2,33 @@
 #include "reorder.h"
 
 #include "psn.h"
+#include "reorder-internal.h"
 
 #include <stdlib.h>
 
 /** A stamp's unit is at most this part of the idle epoch, and at least half of that. */
 #define STAMPS_PER_EPOCH 64
 
-struct eun_reorder {
-    struct eun_reorder_front front;
-    uint32_t resident_count;        /**< entries of the resident table */
-    uint32_t idle_stamps;           /**< stamps after which an idle bitmap goes back */
-    struct eun_reorder_stats stats; /**< the banks count here */
-};
-
 struct eun_hd_bank *eun_reorder_bank(struct eun_reorder *layer, uint32_t bank)
 {
     return &layer->front.banks[bank];
 }
 
-static struct eun_hd_bank *bank_of(const struct eun_reorder *layer, uint32_t qp)
-{
-    return eun_reorder_bank_of(&layer->front, qp);
-}
-
-static bool is_open(const struct eun_reorder *layer, uint32_t qp)
-{
-    return qp < layer->resident_count && layer->front.resident[qp].generation % 2u == 1u;
-}
-
-/** The metadata of `qp`; NULL where it has none. */
-static struct eun_hd_metadata *metadata_of(const struct eun_reorder *layer, uint32_t qp)
+/** The metadata of `qp`, to look at: a chain's is copied to `copy`. NULL where it has none. */
+static const struct eun_hd_metadata *look(const struct eun_reorder *layer, uint32_t qp,
+                                          struct eun_hd_metadata *copy)
 {
     if (qp >= layer->resident_count || layer->front.resident[qp].metadata == EUN_BLOCK_NONE)
         return NULL;
-    return eun_hd_metadata(bank_of(layer, qp), layer->front.resident[qp].metadata);
+    return eun_hd_look(eun_reorder_bank_for(layer, qp), layer->front.resident[qp].metadata, copy);
+}
+
+void eun_reorder_update_front(struct eun_reorder *layer)
+{
+    const struct eun_hd_bank *bank = layer->front.banks;
+    bool simple =
+        layer->front.bank_count == 1 && bank->block_shift == 4 && layer->stats.chains == 0;
+    layer->front.only_blocks = simple ? bank->pool.block : NULL;
 }
 
 static bool config_is_valid(const struct eun_reorder_config *config)
@@ -44,7 +37,8 @@ static bool config_is_valid(const struct eun_reorder_config *config)
         return false;
     uint32_t largest_bank = config->blocks / config->banks + (config->blocks % config->banks > 0);
     return largest_bank <= EUN_BLOCK_POOL_MAX && config->cap_psns >= 1 &&
-           config->cap_psns <= EUN_HD_BLOCK_IDS * config->block_bits && config->idle_epoch_ps >= 0;
+           config->cap_psns <= EUN_HD_CAP_MAX && config->idle_epoch_ps >= 0 &&
+           config->reserve <= config->blocks;
 }
 
 struct eun_reorder *eun_reorder_new(const struct eun_reorder_config *config)
@@ -75,9 +69,10 @@ struct eun_reorder *eun_reorder_new(const struct eun_reorder_config *config)
             eun_reorder_free(layer);
             return NULL;
         }
+        layer->front.banks[i].reserve = (config->reserve + config->banks - 1u) / config->banks;
+        layer->front.banks[i].chains = config->chains;
     }
-    if (config->banks == 1 && config->block_bits == 16)
-        layer->front.only_blocks = layer->front.banks[0].pool.block;
+    eun_reorder_update_front(layer);
     return layer;
 }
 
@@ -120,7 +115,7 @@ bool eun_reorder_open(struct eun_reorder *layer, uint32_t qp)
 
 void eun_reorder_close(struct eun_reorder *layer, uint32_t qp)
 {
-    if (!is_open(layer, qp))
+    if (!eun_reorder_is_open(layer, qp))
         return;
     eun_reorder_forget(layer, qp);
     layer->front.resident[qp].generation++;
@@ -129,24 +124,31 @@ void eun_reorder_close(struct eun_reorder *layer, uint32_t qp)
 
 void eun_reorder_forget(struct eun_reorder *layer, uint32_t qp)
 {
-    if (metadata_of(layer, qp) == NULL)
+    if (qp >= layer->resident_count || layer->front.resident[qp].metadata == EUN_BLOCK_NONE)
         return;
     uint16_t id = layer->front.resident[qp].metadata;
+    uint32_t chains = layer->stats.chains;
     layer->front.resident[qp].metadata = EUN_BLOCK_NONE;
-    eun_hd_destroy(bank_of(layer, qp), id);
+    eun_hd_destroy(eun_reorder_bank_for(layer, qp), id);
+    if (chains != layer->stats.chains)
+        eun_reorder_update_front(layer);
 }
 
 void eun_reorder_lose(struct eun_reorder *layer, uint32_t qp)
 {
-    struct eun_hd_metadata *m = metadata_of(layer, qp);
-    if (m == NULL)
+    if (qp >= layer->resident_count || layer->front.resident[qp].metadata == EUN_BLOCK_NONE)
         return;
-    if (m->held == 0) {
-        bank_of(layer, qp)->idle--;
-        m->held = 1; /* It must not pass for an idle one of its owner, who may get another. */
-    }
+    /* Whether it was idle cannot be read any more: the bank's count may be one too high. */
     layer->front.resident[qp].metadata = EUN_BLOCK_NONE;
     layer->stats.qps_active--;
+}
+
+/** Does `qp` have the metadata `id` of that bank? Metadata that leaked has no QP. */
+static bool leads_to(const struct eun_reorder *layer, const struct eun_hd_bank *bank, uint32_t qp,
+                     uint16_t id)
+{
+    return qp < layer->resident_count && layer->front.resident[qp].metadata == id &&
+           eun_reorder_bank_for(layer, qp) == bank;
 }
 
 /**
@@ -155,17 +157,26 @@ void eun_reorder_lose(struct eun_reorder *layer, uint32_t qp)
  */
 static bool reclaim_early(struct eun_reorder *layer, struct eun_hd_bank *bank, uint16_t except)
 {
-    bool except_idle = except != EUN_BLOCK_NONE && eun_hd_metadata(bank, except)->held == 0;
+    struct eun_hd_metadata copy;
+    bool except_idle = except != EUN_BLOCK_NONE && eun_hd_look(bank, except, &copy)->held == 0;
     if (bank->idle <= except_idle)
         return false;
     uint32_t from = bank->next_victim;
-    for (;;) {
+    for (bool wrapped = false;;) {
         uint16_t id = eun_block_pool_next_metadata(&bank->pool, from);
-        from = id == EUN_BLOCK_NONE ? 0 : id + 1u;
-        if (id == EUN_BLOCK_NONE || id == except || eun_hd_metadata(bank, id)->held > 0)
+        if (id == EUN_BLOCK_NONE) {
+            if (wrapped)
+                return false;
+            wrapped = true;
+            from = 0;
+            continue;
+        }
+        from = id + 1u;
+        const struct eun_hd_metadata *m = eun_hd_look(bank, id, &copy);
+        if (id == except || m->held > 0 || !leads_to(layer, bank, eun_hd_owner_qp(m), id))
             continue;
         bank->next_victim = from;
-        eun_reorder_forget(layer, eun_hd_owner_qp(eun_hd_metadata(bank, id)));
+        eun_reorder_forget(layer, eun_hd_owner_qp(m));
         layer->stats.reclaim_early++;
         return true;
     }
@@ -175,15 +186,21 @@ static bool reclaim_early(struct eun_reorder *layer, struct eun_hd_bank *bank, u
 static enum eun_hd_verdict hold_first(struct eun_reorder *layer, uint32_t qp, uint32_t expected,
                                       uint32_t psn, bool last)
 {
-    struct eun_hd_bank *bank = bank_of(layer, qp);
+    struct eun_hd_bank *bank = eun_reorder_bank_for(layer, qp);
     if (psn - expected >= bank->cap)
         return eun_psn_before(psn, expected) ? EUN_HD_DUPLICATE : EUN_HD_CAP;
     struct eun_reorder_resident *resident = &layer->front.resident[qp];
     struct eun_hd_owner owner = {.qp = qp, .generation = (uint8_t)resident->generation};
     enum eun_hd_verdict verdict;
+    uint16_t id;
     do
-        resident->metadata = eun_hd_create(bank, owner, expected, psn, last, &verdict);
+        id = eun_hd_create(bank, owner, expected, psn, last, &verdict);
     while (verdict != EUN_HD_HELD && reclaim_early(layer, bank, EUN_BLOCK_NONE));
+    resident->metadata = id;
+    if (layer->stats.chains > 0)
+        eun_reorder_update_front(layer);
+    if (verdict == EUN_HD_NO_METADATA && bank->pool.free_count > EUN_BLOCK_POOL_METADATA)
+        layer->stats.fragmented++;
     return verdict;
 }
 
@@ -191,11 +208,13 @@ static enum eun_hd_verdict hold_first(struct eun_reorder *layer, uint32_t qp, ui
 static enum eun_hd_verdict hold_next(struct eun_reorder *layer, uint32_t qp, uint32_t expected,
                                      uint32_t psn, bool last)
 {
-    struct eun_hd_bank *bank = bank_of(layer, qp);
+    struct eun_hd_bank *bank = eun_reorder_bank_for(layer, qp);
     uint16_t id = layer->front.resident[qp].metadata;
+    bool chain = eun_block_pool_is_chain(&bank->pool, id);
     enum eun_hd_verdict verdict;
     do
-        verdict = eun_hd_hold(bank, eun_hd_metadata(bank, id), expected, psn, last);
+        verdict = chain ? eun_hd_hold_chain(bank, id, expected, psn, last)
+                        : eun_hd_hold(bank, eun_hd_metadata(bank, id), expected, psn, last);
     while (verdict == EUN_HD_NO_BLOCKS && reclaim_early(layer, bank, id));
     return verdict;
 }
@@ -208,22 +227,36 @@ enum eun_hd_verdict eun_reorder_hold(struct eun_reorder *layer, uint32_t qp, uin
                                          : hold_first(layer, qp, expected, psn, last);
     if (verdict == EUN_HD_CAP)
         layer->stats.cap_hit++;
-    else if (verdict > EUN_HD_CAP)
-        layer->stats.alloc_miss++;
+    if (verdict <= EUN_HD_CAP)
+        return verdict;
+    layer->stats.alloc_miss++;
+    layer->stats.growth_refused += active;
+    layer->stats.metadata_refused += !active;
     return verdict;
+}
+
+uint64_t eun_reorder_advance(struct eun_reorder *layer, uint32_t qp, uint32_t expected, int64_t now)
+{
+    struct eun_hd_bank *bank = eun_reorder_bank_for(layer, qp);
+    uint16_t id = layer->front.resident[qp].metadata;
+    if (eun_block_pool_is_chain(&bank->pool, id))
+        return eun_hd_advance_chain(bank, id, expected, now);
+    return eun_hd_advance(bank, eun_hd_metadata(bank, id), expected, now);
 }
 
 bool eun_reorder_has_gap(const struct eun_reorder *layer, uint32_t qp)
 {
-    const struct eun_hd_metadata *m = metadata_of(layer, qp);
+    struct eun_hd_metadata copy;
+    const struct eun_hd_metadata *m = look(layer, qp, &copy);
     return m != NULL && m->held > 0;
 }
 
 bool eun_reorder_holds(const struct eun_reorder *layer, uint32_t qp, uint32_t expected,
                        uint32_t psn)
 {
-    const struct eun_hd_metadata *m = metadata_of(layer, qp);
-    return m != NULL && eun_hd_holds(bank_of(layer, qp), m, expected, psn);
+    struct eun_hd_metadata copy;
+    const struct eun_hd_metadata *m = look(layer, qp, &copy);
+    return m != NULL && eun_hd_holds(eun_reorder_bank_for(layer, qp), m, expected, psn);
 }
 
 /**
@@ -239,10 +272,11 @@ static uint32_t sweep_bank(struct eun_reorder *layer, struct eun_hd_bank *bank, 
     uint16_t stamp = eun_hd_stamp(bank, now);
     uint32_t id = bank->idle == 0 ? EUN_BLOCK_NONE : eun_block_pool_next_metadata(&bank->pool, 0);
     for (; id != EUN_BLOCK_NONE; id = eun_block_pool_next_metadata(&bank->pool, id + 1u)) {
-        const struct eun_hd_metadata *m = eun_hd_metadata(bank, (uint16_t)id);
-        if (m->held > 0)
+        struct eun_hd_metadata copy;
+        const struct eun_hd_metadata *m = eun_hd_look(bank, (uint16_t)id, &copy);
+        if (m->held > 0 || !leads_to(layer, bank, eun_hd_owner_qp(m), (uint16_t)id))
             continue;
-        uint32_t age = (uint16_t)(stamp - m->idle_since);
+        uint32_t age = (uint16_t)(stamp - m->tag);
         if (age >= layer->idle_stamps) {
             eun_reorder_forget(layer, eun_hd_owner_qp(m));
             layer->stats.reclaim++;
@@ -260,6 +294,8 @@ int64_t eun_reorder_sweep(struct eun_reorder *layer, int64_t now)
         uint32_t bank_next = sweep_bank(layer, &layer->front.banks[i], now);
         next = bank_next < next ? bank_next : next;
     }
+    if (next == UINT32_MAX && layer->stats.qps_active > 0)
+        next = layer->idle_stamps; /* one that has a gap now may be idle an epoch later */
     uint32_t shift = layer->front.banks[0].stamp_shift;
     uint64_t stamp = (uint64_t)now >> shift;
     if (next == UINT32_MAX || stamp + next > (uint64_t)INT64_MAX >> shift)
@@ -286,159 +322,28 @@ void eun_reorder_memory(const struct eun_reorder *layer, struct eun_reorder_memo
     }
     uint64_t table = (uint64_t)layer->resident_count * sizeof *layer->front.resident;
     uint64_t open = (uint64_t)stats->qps_open * sizeof *layer->front.resident;
+    uint64_t links = (uint64_t)stats->chains * (EUN_BLOCK_POOL_CHAIN - EUN_BLOCK_POOL_METADATA) *
+                     sizeof(uint16_t);
+    memory->control += links;
     memory->last = (uint64_t)stats->last_blocks * sizeof(uint16_t);
-    memory->state = open + used_bytes - memory->last;
+    memory->state = open + used_bytes - memory->last - links;
     memory->unused = table - open + block_bytes - used_bytes;
     memory->total = memory->state + memory->last + memory->control + memory->unused;
 }
 
 void eun_reorder_view(const struct eun_reorder *layer, uint32_t qp, struct eun_reorder_view *view)
 {
-    const struct eun_hd_metadata *m = metadata_of(layer, qp);
+    struct eun_hd_metadata copy;
+    const struct eun_hd_metadata *m = look(layer, qp, &copy);
     *view = (struct eun_reorder_view){.active = m != NULL};
     if (m == NULL)
         return;
-    view->held = m->held;
-    view->ring_blocks = eun_hd_ring_blocks(bank_of(layer, qp), m);
-    view->linear_blocks = m->linear_blocks;
+    const struct eun_hd_bank *bank = eun_reorder_bank_for(layer, qp);
+    view->wide = eun_hd_is_wide(m);
+    view->chain = m == &copy;
+    view->held = eun_hd_held(m);
+    view->ring_blocks = view->wide ? 0 : eun_hd_ring_blocks(bank, m);
+    view->linear_blocks = view->wide ? 0 : m->linear_blocks;
     view->bitmap_blocks = eun_hd_bitmap_blocks(m);
-    view->last_blocks = eun_hd_last_blocks(bank_of(layer, qp), m);
-}
-
-/** Words between the maps of two banks in the scratch memory of scrubber and validation. */
-static size_t scratch_stride(const struct eun_reorder *layer)
-{
-    return eun_block_pool_map_words(&layer->front.banks[0].pool);
-}
-
-static uint64_t *scratch_new(const struct eun_reorder *layer)
-{
-    return calloc(layer->front.bank_count * scratch_stride(layer), sizeof(uint64_t));
-}
-
-/** The part of the scratch memory that is the bank's. */
-static uint64_t *map_of(const struct eun_reorder *layer, const struct eun_hd_bank *bank,
-                        uint64_t *scratch)
-{
-    return scratch + (size_t)(bank - layer->front.banks) * scratch_stride(layer);
-}
-
-/** Does the resident entry of `qp` lead to metadata that names it as the owner? */
-static bool owns_metadata(const struct eun_reorder *layer, uint32_t qp)
-{
-    const struct eun_reorder_resident *resident = &layer->front.resident[qp];
-    const struct eun_block_pool *pool = &bank_of(layer, qp)->pool;
-    if (!is_open(layer, qp) ||
-        eun_block_pool_next_metadata(pool, resident->metadata) != resident->metadata)
-        return false;
-    const struct eun_hd_metadata *m = metadata_of(layer, qp);
-    return eun_hd_owner_qp(m) == qp && m->generation == (uint8_t)resident->generation;
-}
-
-uint32_t eun_reorder_scrub(struct eun_reorder *layer)
-{
-    uint64_t *held = scratch_new(layer);
-    if (held == NULL)
-        return 0;
-    struct eun_reorder_stats *stats = &layer->stats;
-    stats->qps_active = 0;
-    stats->last_blocks = 0;
-    for (uint32_t i = 0; i < layer->front.bank_count; i++)
-        layer->front.banks[i].idle = 0;
-    for (uint32_t qp = 0; qp < layer->resident_count; qp++) {
-        struct eun_reorder_resident *resident = &layer->front.resident[qp];
-        if (resident->metadata == EUN_BLOCK_NONE)
-            continue;
-        if (!owns_metadata(layer, qp)) {
-            resident->metadata = EUN_BLOCK_NONE;
-            continue;
-        }
-        struct eun_hd_bank *bank = bank_of(layer, qp);
-        const struct eun_hd_metadata *m = eun_hd_metadata(bank, resident->metadata);
-        eun_hd_mark_blocks(bank, resident->metadata, map_of(layer, bank, held));
-        bank->idle += m->held == 0;
-        stats->qps_active++;
-        stats->last_blocks += eun_hd_last_blocks(bank, m);
-    }
-    uint32_t returned = 0;
-    stats->blocks_in_use = 0;
-    for (uint32_t i = 0; i < layer->front.bank_count; i++) {
-        struct eun_hd_bank *bank = &layer->front.banks[i];
-        returned += eun_block_pool_rebuild(&bank->pool, map_of(layer, bank, held));
-        stats->blocks_in_use += bank->pool.size - bank->pool.free_count;
-    }
-    free(held);
-    return returned;
-}
-
-/** Sums over what the resident table leads to. */
-struct census {
-    uint32_t open;
-    uint32_t active;
-    uint32_t idle;
-    uint32_t last_blocks;
-};
-
-/** Checks each QP, and marks in `held` what it holds. */
-static const char *qps_fault(const struct eun_reorder *layer, uint64_t *held, struct census *census)
-{
-    for (uint32_t qp = 0; qp < layer->resident_count; qp++) {
-        const struct eun_reorder_resident *resident = &layer->front.resident[qp];
-        census->open += is_open(layer, qp);
-        if (resident->metadata == EUN_BLOCK_NONE)
-            continue;
-        if (!owns_metadata(layer, qp))
-            return "a QP leads to metadata that is not its own";
-        const struct eun_hd_bank *bank = bank_of(layer, qp);
-        const struct eun_hd_metadata *m = eun_hd_metadata(bank, resident->metadata);
-        if (!eun_hd_mark_blocks(bank, resident->metadata, map_of(layer, bank, held)))
-            return "a block has two owners, or is free and owned";
-        const char *fault = eun_hd_fault(bank, m);
-        if (fault != NULL)
-            return fault;
-        census->active++;
-        census->idle += m->held == 0;
-        census->last_blocks += eun_hd_last_blocks(bank, m);
-    }
-    return NULL;
-}
-
-static const char *layer_fault(const struct eun_reorder *layer, uint64_t *held)
-{
-    const char *fault = NULL;
-    for (uint32_t i = 0; i < layer->front.bank_count; i++)
-        if (!eun_block_pool_validate(&layer->front.banks[i].pool, &fault))
-            return fault;
-    struct census census = {0};
-    fault = qps_fault(layer, held, &census);
-    if (fault != NULL)
-        return fault;
-    uint32_t in_use = 0;
-    uint32_t idle = 0;
-    for (uint32_t i = 0; i < layer->front.bank_count; i++) {
-        const struct eun_block_pool *pool = &layer->front.banks[i].pool;
-        uint32_t held_blocks = 0;
-        for (uint32_t word = 0; word < eun_block_pool_map_words(pool); word++)
-            held_blocks += (uint32_t)__builtin_popcountll(held[i * scratch_stride(layer) + word]);
-        if (held_blocks != pool->size - pool->free_count)
-            return "a block is neither free nor owned";
-        in_use += held_blocks;
-        idle += layer->front.banks[i].idle;
-    }
-    const struct eun_reorder_stats *stats = &layer->stats;
-    if (idle != census.idle)
-        return "a bank's count of idle bitmaps is wrong";
-    if (in_use != stats->blocks_in_use || census.last_blocks != stats->last_blocks)
-        return "the count of blocks in use is wrong";
-    if (census.open != stats->qps_open || census.active != stats->qps_active)
-        return "the count of QPs is wrong";
-    return NULL;
-}
-
-bool eun_reorder_validate(const struct eun_reorder *layer, const char **reason)
-{
-    uint64_t *held = scratch_new(layer);
-    *reason = held == NULL ? "no memory for the check" : layer_fault(layer, held);
-    free(held);
-    return *reason == NULL;
+    view->last_blocks = eun_hd_last_blocks(bank, m);
 }

@@ -28,18 +28,21 @@ extern "C" {
 #define EUN_REORDER_QP_MAX 0xFFFFFFu /**< largest QP number; InfiniBand's have 24 bits (BTH) */
 
 struct eun_reorder_config {
-    uint32_t blocks;       /**< blocks of the pool, all banks together; 0 is legal (nothing fits) */
-    uint32_t banks;        /**< QPs are hashed to one; a bank has at most 65,534 blocks */
-    uint32_t cap_psns;     /**< most PSNs a QP may hold ahead, 1..256 and at most 16 blocks' */
+    uint32_t blocks;   /**< blocks of the pool, all banks together; 0 is legal (nothing fits) */
+    uint32_t banks;    /**< QPs are hashed to one; a bank has at most 65,534 blocks */
+    uint32_t cap_psns; /**< PSNs of a QP's window: one may be held up to that - 1 ahead, 1..4096 */
     uint32_t block_bits;   /**< PSNs a block: 8 (tests) or 16 */
     int64_t idle_epoch_ps; /**< time without reordering after which metadata goes back, >= 0 */
+    uint32_t reserve;      /**< free blocks, of `blocks`, that QPs with metadata may not take: they
+                                are for QPs that begin to reorder; spread over the banks */
+    bool chains;           /**< where no 24 free blocks lie in a row, metadata may be a chain */
 };
 
 /** Bytes obtained from the allocator, by purpose. Their sum is `total`. */
 struct eun_reorder_memory {
     uint64_t state;   /**< the published model: 4 an open QP, 48 an active one, 2 a bitmap block */
-    uint64_t last;    /**< Last planes */
-    uint64_t control; /**< free and metadata maps, records of banks and layer */
+    uint64_t last;    /**< Last flags */
+    uint64_t control; /**< free and metadata maps, links of chains, records of banks and layer */
     uint64_t unused;  /**< free blocks, and resident entries that no open QP has */
     uint64_t total;
 };
@@ -47,11 +50,13 @@ struct eun_reorder_memory {
 /** What a QP holds in the ordering layer, for tests and displays. */
 struct eun_reorder_view {
     bool active;            /**< holds metadata */
+    bool wide;              /**< its bitmap is made of slabs: see hd-wide.h */
+    bool chain;             /**< its metadata is a chain of fragments */
     uint32_t held;          /**< PSNs ahead of the cumulative point */
     uint32_t ring_blocks;   /**< blocks of the ring, those that went back included */
     uint32_t linear_blocks; /**< blocks of the linear part */
     uint32_t bitmap_blocks; /**< blocks of both that are held */
-    uint32_t last_blocks;   /**< blocks of the Last plane */
+    uint32_t last_blocks;   /**< blocks for Last flags */
 };
 
 /** What a QP has while it is gap-free: 4 bytes. */
@@ -63,7 +68,8 @@ struct eun_reorder_resident {
 /** First field of the layer; for the inline functions below. */
 struct eun_reorder_front {
     struct eun_reorder_resident *resident; /**< by QP number */
-    uint16_t *only_blocks; /**< blocks of the only bank, if they are of 16 PSNs; else NULL */
+    uint16_t *only_blocks; /**< blocks of the only bank, if they are of 16 PSNs and no metadata is a
+                                chain; else NULL: the long ways serve all */
     struct eun_hd_bank *banks;
     uint32_t bank_count;
 };
@@ -94,9 +100,11 @@ static inline struct eun_hd_bank *eun_reorder_bank_of(const struct eun_reorder_f
     return front->banks + ((uint64_t)(qp * 2654435769u) * front->bank_count >> 32);
 }
 
-/** The long way of eun_reorder_arrive() for any packet but the expected one. */
+/** The long ways of eun_reorder_arrive(): for any packet but the expected one, and for that. */
 enum eun_hd_verdict eun_reorder_hold(struct eun_reorder *layer, uint32_t qp, uint32_t expected,
                                      uint32_t psn, bool last);
+uint64_t eun_reorder_advance(struct eun_reorder *layer, uint32_t qp, uint32_t expected,
+                             int64_t now);
 
 /**
  * Packet `psn` arrived on `qp`, which is open and whose cumulative point (next PSN expected) is
@@ -112,17 +120,21 @@ eun_reorder_arrive(struct eun_reorder *layer, uint32_t qp, uint32_t expected, ui
 {
     const struct eun_reorder_front *front = (const struct eun_reorder_front *)(const void *)layer;
     const uint16_t id = front->resident[qp].metadata;
+    uint16_t *blocks = front->only_blocks;
     struct eun_hd_outcome outcome = {EUN_HD_ADVANCED, 1, last};
     if (psn == expected) {
         if (id == EUN_BLOCK_NONE)
             return outcome;
-        struct eun_hd_bank *bank = eun_reorder_bank_of(front, qp);
-        uint64_t moved = eun_hd_advance(bank, eun_hd_metadata(bank, id), expected, now);
+        uint64_t moved;
+        if (blocks != NULL)
+            moved = eun_hd_advance(front->banks, (struct eun_hd_metadata *)(void *)(blocks + id),
+                                   expected, now);
+        else
+            moved = eun_reorder_advance(layer, qp, expected, now);
         outcome.advanced = (uint32_t)moved;
         outcome.lasts += (uint32_t)(moved >> 32);
         return outcome;
     }
-    uint16_t *blocks = front->only_blocks;
     outcome.verdict = EUN_HD_CAP;
     outcome.advanced = 0;
     outcome.lasts = 0;
@@ -145,15 +157,9 @@ bool eun_reorder_holds(const struct eun_reorder *layer, uint32_t qp, uint32_t ex
 void eun_reorder_forget(struct eun_reorder *layer, uint32_t qp);
 
 /**
- * The metadata of `qp` is corrupt, so nobody can tell which blocks are its own: the QP is gap-free
- * again, and what it held leaks until eun_reorder_scrub(). Until then eun_reorder_validate() fails.
- */
-void eun_reorder_lose(struct eun_reorder *layer, uint32_t qp);
-
-/**
  * Gives back metadata that has been idle for the epoch: not before, and at most 1/32 of it later if
  * called at the times that it returns. Costs time for the active QPs, not for all. Returns the time
- * of the next call that can find any, INT64_MAX where no QP is idle.
+ * of the next call that can find any, INT64_MAX where no QP has metadata.
  */
 int64_t eun_reorder_sweep(struct eun_reorder *layer, int64_t now);
 
@@ -170,10 +176,31 @@ void eun_reorder_view(const struct eun_reorder *layer, uint32_t qp, struct eun_r
 struct eun_hd_bank *eun_reorder_bank(struct eun_reorder *layer, uint32_t bank);
 
 /**
+ * An error that the memory itself reports (ECC) in what `qp` holds: the QP forgets it without
+ * reading it again. Its blocks leak until eun_reorder_scrub() finds them.
+ */
+void eun_reorder_lose(struct eun_reorder *layer, uint32_t qp);
+
+/**
  * Scrubber: gives back every block that no open QP of the right generation leads to, such as one
- * that a failure between two stores leaked. Slow. Result: blocks that it gave back.
+ * that leaked, and takes metadata that contradicts itself from its QP. Slow. Result: blocks that it
+ * gave back.
  */
 uint32_t eun_reorder_scrub(struct eun_reorder *layer);
+
+/** What is known outside the layer, for eun_reorder_recover(). */
+struct eun_reorder_witness {
+    uint32_t (*point)(void *context, uint32_t qp); /**< cumulative point of an open QP */
+    void (*lost)(void *context, uint32_t qp);      /**< it lost what it held; may be NULL */
+    void *context;
+};
+
+/**
+ * After a failure between two stores of whatever operation: as eun_reorder_scrub(), and maps and
+ * counts are made anew. A QP whose bitmap is for another cumulative point than the witness's loses
+ * what it held, so no packet is invented. Result: as above.
+ */
+uint32_t eun_reorder_recover(struct eun_reorder *layer, const struct eun_reorder_witness *witness);
 
 /**
  * Checks every invariant (no block with two owners, counts, free map). Slow. True where all hold;

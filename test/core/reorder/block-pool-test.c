@@ -15,6 +15,7 @@ struct holding {
     uint16_t id;
     uint32_t n;
     bool metadata;
+    bool chain;
 };
 
 #define HOLDINGS 4096u
@@ -104,8 +105,62 @@ static bool take_blocks(uint32_t n, uint16_t *ids)
     return expected;
 }
 
+/** What the test keeps in the chain with that head. */
+static void chain_contents(uint16_t head, uint16_t *metadata)
+{
+    for (uint32_t i = 0; i < EUN_BLOCK_POOL_METADATA; i++)
+        metadata[i] = (uint16_t)(head * 31u + i * 257u);
+}
+
+/** Naive: the highest run of four, eight times; the fragment taken last is the first. */
+static uint16_t take_chain(void)
+{
+    uint32_t fragments[EUN_BLOCK_POOL_FRAGMENTS];
+    uint32_t found = 0;
+    while (found < EUN_BLOCK_POOL_FRAGMENTS) {
+        fragments[found] = highest_run(EUN_BLOCK_POOL_FRAGMENT);
+        if (fragments[found] == EUN_BLOCK_NONE)
+            break;
+        hold(fragments[found++], EUN_BLOCK_POOL_FRAGMENT, true);
+    }
+    const bool room = found == EUN_BLOCK_POOL_FRAGMENTS;
+    const uint16_t id = eun_block_pool_take_chain(&twin.pool);
+    assert_int_equal(id, room ? fragments[found - 1] : EUN_BLOCK_NONE);
+    while (!room && found > 0)
+        hold(fragments[--found], EUN_BLOCK_POOL_FRAGMENT, false);
+    if (!room)
+        return id;
+    assert_true(eun_block_pool_is_chain(&twin.pool, id));
+    uint16_t metadata[EUN_BLOCK_POOL_METADATA];
+    chain_contents(id, metadata);
+    eun_block_pool_store_chain(&twin.pool, id, metadata);
+    for (uint32_t i = 0; i < EUN_BLOCK_POOL_METADATA; i++) {
+        const uint32_t fragment = fragments[EUN_BLOCK_POOL_FRAGMENTS - 1 - i / 3];
+        assert_int_equal(eun_block_pool_chain_block(&twin.pool, id, i), fragment + 1 + i % 3);
+    }
+    return id;
+}
+
+static void give_chain(uint16_t id)
+{
+    uint16_t wanted[EUN_BLOCK_POOL_METADATA];
+    uint16_t metadata[EUN_BLOCK_POOL_METADATA];
+    chain_contents(id, wanted);
+    eun_block_pool_load_chain(&twin.pool, id, metadata);
+    assert_memory_equal(metadata, wanted, sizeof wanted);
+    uint16_t fragment = id;
+    for (uint32_t i = 0; i < EUN_BLOCK_POOL_FRAGMENTS; i++, fragment = twin.pool.block[fragment])
+        hold(fragment, EUN_BLOCK_POOL_FRAGMENT, false);
+    eun_block_pool_give_metadata(&twin.pool, id);
+    assert_false(eun_block_pool_is_chain(&twin.pool, id));
+}
+
 static void give(const struct holding *h)
 {
+    if (h->chain) {
+        give_chain(h->id);
+        return;
+    }
     if (h->metadata)
         eun_block_pool_give_metadata(&twin.pool, h->id);
     else
@@ -140,20 +195,24 @@ static uint32_t take_something(struct test_random *r, struct holding *to)
 {
     uint16_t ids[16];
     uint32_t n;
-    switch (test_below(r, 4)) {
+    switch (test_below(r, 5)) {
     case 0:
-        *to = (struct holding){take_metadata(), EUN_BLOCK_POOL_METADATA, true};
+        *to =
+            (struct holding){.id = take_metadata(), .n = EUN_BLOCK_POOL_METADATA, .metadata = true};
         return to->id != EUN_BLOCK_NONE;
     case 1:
         n = test_between(r, 1, test_chance(r, 10) ? 64 : 16);
-        *to = (struct holding){take_run(n), n, false};
+        *to = (struct holding){.id = take_run(n), .n = n};
+        return to->id != EUN_BLOCK_NONE;
+    case 2:
+        *to = (struct holding){.id = take_chain(), .metadata = true, .chain = true};
         return to->id != EUN_BLOCK_NONE;
     default:
         n = test_below(r, 17);
         if (!take_blocks(n, ids))
             return 0;
         for (uint32_t i = 0; i < n; i++)
-            to[i] = (struct holding){ids[i], 1, false};
+            to[i] = (struct holding){.id = ids[i], .n = 1};
         return n;
     }
 }
@@ -218,7 +277,7 @@ static void fill(uint32_t size)
 
 static void free_blocks(uint32_t id, uint32_t n)
 {
-    give(&(struct holding){(uint16_t)id, n, false});
+    give(&(struct holding){.id = (uint16_t)id, .n = n});
 }
 
 /** A full bank in which one run becomes free, whichever of its blocks is the last to do so. */
@@ -266,6 +325,13 @@ static void runs_do_not_jump_over_full_words(void **state)
     }
 }
 
+static void set_bits(uint64_t *map, uint32_t id, uint32_t n)
+{
+    for (; n > 0; n--, id++)
+        map[id / 64] |= UINT64_C(1) << id % 64;
+}
+
+/** Whatever a failure left in the levels of the maps: they are made anew. */
 static void rebuild_returns_what_is_not_held(void **state)
 {
     (void)state;
@@ -273,20 +339,38 @@ static void rebuild_returns_what_is_not_held(void **state)
     uint16_t ids[10];
     uint16_t kept = take_metadata();
     uint16_t leaked = take_metadata();
+    uint16_t chain = take_chain();
+    uint16_t lost_chain = take_chain();
     assert_true(take_blocks(10, ids));
     uint64_t held[4] = {0};
-    for (uint32_t i = 0; i < EUN_BLOCK_POOL_METADATA; i++)
-        held[(kept + i) / 64] |= UINT64_C(1) << (kept + i) % 64;
+    uint64_t metadata[4] = {0};
+    set_bits(held, kept, EUN_BLOCK_POOL_METADATA);
+    set_bits(metadata, kept, 1);
+    set_bits(metadata, chain, 1);
     for (uint32_t i = 0; i < 4; i++)
-        held[ids[i] / 64] |= UINT64_C(1) << ids[i] % 64;
-    assert_true(eun_block_pool_map_words(&twin.pool) <= 4);
-    assert_int_equal(eun_block_pool_rebuild(&twin.pool, held), EUN_BLOCK_POOL_METADATA + 6);
+        set_bits(held, ids[i], 1);
+    uint16_t fragment = chain;
+    for (uint32_t i = 0; i < EUN_BLOCK_POOL_FRAGMENTS; i++, fragment = twin.pool.block[fragment])
+        set_bits(held, fragment, EUN_BLOCK_POOL_FRAGMENT);
     hold(leaked, EUN_BLOCK_POOL_METADATA, false);
     for (uint32_t i = 4; i < 10; i++)
         hold(ids[i], 1, false);
+    fragment = lost_chain;
+    for (uint32_t i = 0; i < EUN_BLOCK_POOL_FRAGMENTS; i++, fragment = twin.pool.block[fragment])
+        hold(fragment, EUN_BLOCK_POOL_FRAGMENT, false);
+    twin.pool.free_map.top = 0;
+    twin.pool.free_map.words[0] ^= 5;
+    twin.pool.metadata.top = 0;
+    twin.pool.free_count = 3;
+    assert_true(eun_block_pool_map_words(&twin.pool) <= 4);
+    assert_int_equal(eun_block_pool_rebuild(&twin.pool, held, metadata),
+                     EUN_BLOCK_POOL_METADATA + 6 + EUN_BLOCK_POOL_CHAIN);
     check_valid();
     assert_int_equal(eun_block_pool_next_metadata(&twin.pool, 0), kept);
-    assert_int_equal(eun_block_pool_next_metadata(&twin.pool, kept + 1u), EUN_BLOCK_NONE);
+    assert_int_equal(eun_block_pool_next_metadata(&twin.pool, kept + 1u), chain);
+    assert_int_equal(eun_block_pool_next_metadata(&twin.pool, chain + 1u), EUN_BLOCK_NONE);
+    assert_true(eun_block_pool_is_chain(&twin.pool, chain));
+    assert_false(eun_block_pool_is_chain(&twin.pool, lost_chain));
     eun_block_pool_dispose(&twin.pool);
 }
 
