@@ -18,7 +18,7 @@
 #include <string.h>
 
 #define QPS 4u
-#define PLACES 512u /* two windows of 256 PSNs */
+#define PLACES 8192u /* two windows of 4,096 PSNs */
 #define US INT64_C(1000000)
 #define VALIDATE_EVERY 64u
 
@@ -360,8 +360,10 @@ static void play_open(struct world *w, struct qp *qp, uint32_t operation)
         arrive(w, qp, packet_of(qp, qp->expected + 1u + fuzz_byte(&w->in) % 16u));
         break;
     case 7:
-    case 8:
         arrive(w, qp, packet_of(qp, qp->expected + fuzz_byte(&w->in)));
+        break;
+    case 8:
+        arrive(w, qp, packet_of(qp, qp->expected + fuzz_u16(&w->in) % 4100u));
         break;
     case 9:
         if (qp->expected >= 256)
@@ -406,6 +408,9 @@ static void read_config(struct world *w)
     w->config.banks = 1u + (flags >> 3) % 4u;
     w->config.blocks = fuzz_u16(in) % 512u;
     w->config.cap_psns = 1u + fuzz_byte(in) % (w->config.block_bits * EUN_HD_BLOCK_IDS);
+    w->config.cap_psns *= flags & 128u ? 16u : 1u;
+    w->config.chains = (flags & 32u) != 0;
+    w->config.reserve = flags & 64u ? w->config.blocks / 4u : 0;
     w->config.idle_epoch_ps = (int64_t)fuzz_byte(in) * US;
     w->env.ack_every = 1u + fuzz_byte(in) % 16u;
     w->env.fallback_after = fuzz_byte(in) % 8u;
