@@ -175,6 +175,18 @@ static void check_qp(const struct world *w, const struct qp *qp)
     }
 }
 
+/** The layer holds what the twin does. Far ahead only one in 16 of the others is asked for. */
+static void check_window(const struct world *w, uint32_t index)
+{
+    const struct qp *qp = &w->qp[index];
+    for (uint32_t ahead = 0; ahead < w->config.cap_psns; ahead++) {
+        const bool held = qp->held[(qp->expected + ahead) % PLACES];
+        if (held || ahead < 256 || ahead % 16u == 0)
+            FUZZ_CHECK(eun_reorder_holds(w->env.reorder, index, qp->rx.expected,
+                                         qp->rx.expected + ahead) == held);
+    }
+}
+
 static void validate(struct world *w)
 {
     const char *reason = NULL;
@@ -188,13 +200,9 @@ static void validate(struct world *w)
     w->leaked = 0;
     if (!eun_reorder_validate(w->env.reorder, &reason))
         fuzz_fail(__FILE__, __LINE__, reason);
-    for (uint32_t i = 0; i < QPS; i++) {
-        struct qp *qp = &w->qp[i];
-        for (uint32_t ahead = 0; qp->open && ahead < w->config.cap_psns; ahead++)
-            FUZZ_CHECK(
-                eun_reorder_holds(w->env.reorder, i, qp->rx.expected, qp->rx.expected + ahead) ==
-                *held_at(qp, qp->expected + ahead));
-    }
+    for (uint32_t i = 0; i < QPS; i++)
+        if (w->qp[i].open)
+            check_window(w, i);
 }
 
 /* Operations. */
