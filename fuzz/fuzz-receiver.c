@@ -332,7 +332,8 @@ static void corrupt(struct world *w, struct qp *qp)
     struct eun_reorder_view view;
     eun_reorder_view(w->env.reorder, qp->rx.qp, &view);
     if (view.active)
-        w->leaked += EUN_BLOCK_POOL_METADATA + view.bitmap_blocks + view.last_blocks;
+        w->leaked += view.chain ? EUN_BLOCK_POOL_CHAIN : EUN_BLOCK_POOL_METADATA;
+    w->leaked += view.bitmap_blocks + view.last_blocks;
     const struct eun_feedback fb = eun_receiver_recover(&qp->rx, &w->env, w->now);
     FUZZ_CHECK(fb.kind == EUN_FEEDBACK_NACK || (fb.kind == EUN_FEEDBACK_NONE && !qp->held_count));
     if (fb.kind == EUN_FEEDBACK_NACK) {

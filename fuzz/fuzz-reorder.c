@@ -177,8 +177,11 @@ static void close_qp(struct world *w, uint32_t qp)
 /** The QP's metadata is corrupt, so nobody knows which blocks were its own. */
 static void lose(struct world *w, uint32_t qp)
 {
-    const struct reference *q = &w->qp[qp];
-    w->leaked += reference_blocks(q);
+    struct eun_reorder_view view;
+    eun_reorder_view(w->layer, qp, &view);
+    if (view.active)
+        w->leaked += view.chain ? EUN_BLOCK_POOL_CHAIN : EUN_BLOCK_POOL_METADATA;
+    w->leaked += view.bitmap_blocks + view.last_blocks;
     eun_reorder_lose(w->layer, qp);
     reference_forget(&w->qp[qp]);
     check_qp(w, qp);

@@ -333,7 +333,8 @@ static void corrupt(struct run *run, uint32_t index)
     eun_reorder_view(run->rx_env.reorder, index, &view);
     if (!view.active)
         return;
-    run->leaked += EUN_BLOCK_POOL_METADATA + view.bitmap_blocks + view.last_blocks;
+    run->leaked += view.chain ? EUN_BLOCK_POOL_CHAIN : EUN_BLOCK_POOL_METADATA;
+    run->leaked += view.bitmap_blocks + view.last_blocks;
     const struct eun_feedback fb = eun_receiver_recover(&qp->rx, &run->rx_env, run->now);
     CHECK(run, qp->rx.expected == qp->origin + qp->expected && qp->rx.staged == 0);
     CHECK(run, !eun_reorder_has_gap(run->rx_env.reorder, index));
