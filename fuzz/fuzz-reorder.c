@@ -32,11 +32,9 @@ struct world {
     uint32_t leaked; /**< blocks that the scrubber is to find */
 };
 
-static const struct eun_block_pool *pool_of(const struct world *w, uint32_t qp)
+static const struct eun_hd_bank *bank_of(const struct world *w, uint32_t qp)
 {
-    const struct eun_reorder_front *front =
-        (const struct eun_reorder_front *)(const void *)w->layer;
-    return &eun_reorder_bank_of(front, qp)->pool;
+    return eun_reorder_bank_of((const struct eun_reorder_front *)(const void *)w->layer, qp);
 }
 
 static bool has_run(const struct eun_block_pool *pool, uint32_t n)
@@ -47,15 +45,16 @@ static bool has_run(const struct eun_block_pool *pool, uint32_t n)
     return run >= n;
 }
 
-/** Is there room for all that the arrival needs? */
+/** Is there room for all that the arrival needs? The reserve is for those without metadata. */
 static bool has_room(const struct world *w, uint32_t qp, const struct reference_arrival *need)
 {
-    const struct eun_block_pool *pool = pool_of(w, qp);
+    const struct eun_hd_bank *bank = bank_of(w, qp);
     const uint32_t metadata = need->metadata ? EUN_BLOCK_POOL_METADATA : 0;
-    const uint32_t plane =
-        need->plane ? eun_reorder_bank_of((const void *)w->layer, qp)->last_blocks : 0;
-    return metadata + need->blocks + plane <= pool->free_count && has_run(pool, metadata) &&
-           has_run(pool, plane);
+    const uint32_t plane = need->plane ? bank->last_blocks : 0;
+    const uint32_t growth = need->blocks + plane;
+    const uint32_t kept = need->metadata || growth == 0 ? 0 : bank->reserve;
+    return metadata + growth + kept <= bank->pool.free_count && has_run(&bank->pool, metadata) &&
+           has_run(&bank->pool, plane);
 }
 
 /** Has another QP of the same bank metadata that it does not need? */
@@ -63,7 +62,7 @@ static bool others_are_idle(const struct world *w, uint32_t qp)
 {
     bool idle = false;
     for (uint32_t other = 0; other < QPS; other++)
-        idle |= other != qp && pool_of(w, other) == pool_of(w, qp) && w->qp[other].active &&
+        idle |= other != qp && bank_of(w, other) == bank_of(w, qp) && w->qp[other].active &&
                 w->qp[other].held_count == 0;
     return idle;
 }
@@ -141,10 +140,10 @@ static void arrive(struct world *w, uint32_t qp, uint32_t distance, bool last)
 }
 
 /** The expected PSN and those behind it. */
-static void arrive_in_order(struct world *w, uint32_t qp, uint32_t count, bool last)
+static void arrive_in_order(struct world *w, uint32_t qp, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        arrive(w, qp, 0, last);
+        arrive(w, qp, 0, false);
 }
 
 /**
@@ -178,8 +177,11 @@ static void close_qp(struct world *w, uint32_t qp)
 /** The QP's metadata is corrupt, so nobody knows which blocks were its own. */
 static void lose(struct world *w, uint32_t qp)
 {
-    const struct reference *q = &w->qp[qp];
-    w->leaked += reference_blocks(q);
+    struct eun_reorder_view view;
+    eun_reorder_view(w->layer, qp, &view);
+    if (view.active)
+        w->leaked += view.chain ? EUN_BLOCK_POOL_CHAIN : EUN_BLOCK_POOL_METADATA;
+    w->leaked += view.bitmap_blocks + view.last_blocks;
     eun_reorder_lose(w->layer, qp);
     reference_forget(&w->qp[qp]);
     check_qp(w, qp);
@@ -223,7 +225,7 @@ static void play_open(struct world *w, uint32_t qp, uint32_t operation)
         arrive(w, qp, fuzz_distance(&w->in), last);
         break;
     case 8:
-        arrive_in_order(w, qp, fuzz_byte(&w->in) % 64u, false);
+        arrive_in_order(w, qp, fuzz_byte(&w->in) % 64u);
         break;
     case 9:
         byte = fuzz_byte(&w->in);
@@ -268,6 +270,8 @@ static void read_config(struct world *w)
     w->config.blocks = fuzz_u16(in) % 512u;
     w->config.cap_psns = 1u + fuzz_byte(in) % (w->config.block_bits * EUN_HD_BLOCK_IDS);
     w->config.idle_epoch_ps = (int64_t)fuzz_byte(in) * US;
+    w->config.chains = (flags & 8u) != 0;
+    w->config.reserve = flags & 16u ? w->config.blocks / 4u : 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

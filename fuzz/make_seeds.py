@@ -35,7 +35,7 @@ def nic(flags=0, blocks=256, cap=256, epoch=16, ack_every=1, fallback=4, staging
     return bytes([flags]) + u16(blocks) + rest
 
 
-GBN, STAGE, SMALL_BLOCKS, TWO_BANKS = 1, 2, 4, 8
+GBN, STAGE, SMALL_BLOCKS, TWO_BANKS, CHAINS, RESERVE, WIDE = 1, 2, 4, 8, 32, 64, 128
 
 
 def rx(operation, *arguments, qp=0):
@@ -55,6 +55,10 @@ CORRUPT = rx(12)
 
 def early(*distances, qp=0):
     return b"".join(rx(7, distance, qp=qp) for distance in distances)
+
+
+def far(*distances, qp=0):
+    return b"".join(rx(8, qp=qp) + u16(distance) for distance in distances)
 
 
 def in_order(count, qp=0):
@@ -127,6 +131,22 @@ RECEIVER = {
     + forged(0x20, 5, 1)
     + forged(0xE0, 9, 9)
     + in_order(9),
+    "wide-window": nic(WIDE | STAGE, blocks=511)
+    + rx_open()
+    + far(4095, 4096, 100, 2000, 2001)
+    + in_order(63)
+    + VALIDATE
+    + in_order(63)
+    + far(4095)
+    + CORRUPT
+    + far(9),
+    "reserve-for-others": nic(RESERVE | CHAINS, blocks=120, fallback=2)
+    + rx_open()
+    + rx_open(qp=1)
+    + far(200, 255)
+    + early(40, qp=1)
+    + early(240, 255, qp=1)
+    + VALIDATE,
     "blocks-of-8-in-two-banks": nic(SMALL_BLOCKS | TWO_BANKS, cap=128)
     + rx_open()
     + rx_open(qp=3)
@@ -478,6 +498,12 @@ REORDER = {
     "no-block": pool(blocks=0) + layer_open() + hold(1, 255) + advance(9),
     "cap-of-one": pool(cap=1) + layer_open() + hold(1, 255, 0),
     "blocks-of-8": pool(1, cap=128) + layer_open() + run(1, MANY_LASTS | 60) + advance(63) + CHECK,
+    "reserve-for-others": pool(16 | 8, blocks=60)
+    + layer_open()
+    + layer_open(qp=1)
+    + hold(1, 200, 255)
+    + hold(9, 30, qp=1)
+    + CHECK,
     "four-banks": pool(6, blocks=200)
     + b"".join(layer_open(qp=qp) + hold(30, 3, qp=qp) for qp in range(8))
     + CHECK,

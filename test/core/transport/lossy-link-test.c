@@ -347,7 +347,8 @@ static void corrupt(struct run *run, uint32_t index)
     eun_reorder_view(run->rx_env.reorder, index, &view);
     if (!view.active)
         return;
-    run->leaked += EUN_BLOCK_POOL_METADATA + view.bitmap_blocks + view.last_blocks;
+    run->leaked += view.chain ? EUN_BLOCK_POOL_CHAIN : EUN_BLOCK_POOL_METADATA;
+    run->leaked += view.bitmap_blocks + view.last_blocks;
     const struct eun_feedback fb = eun_receiver_recover(&qp->rx, &run->rx_env, run->now);
     CHECK(run, qp->rx.expected == qp->origin + qp->expected);
     CHECK(run, qp->rx.staged == EUN_STAGING_NONE);
@@ -452,10 +453,11 @@ static void draw_channel(struct run *run)
 static void draw_settings(struct run *run)
 {
     static const uint32_t blocks[] = {0, 24, 25, 30, 48, 60, 1024};
+    static const uint32_t caps[] = {10, 10, 128, 1000};
     struct test_random *r = &run->r;
     run->transport = test_chance(r, 70) ? &eun_transport_eunomia : &eun_transport_gbn;
     const uint32_t block_bits = test_chance(r, 50) ? 8 : 16;
-    const uint32_t cap = test_between(r, 1, test_chance(r, 50) ? 10 : 16 * block_bits);
+    const uint32_t cap = test_between(r, 1, caps[test_below(r, 4)]);
     run->tx_env.mtu = test_between(r, 1, 1500);
     run->tx_env.cap_psns = test_chance(r, 80) ? cap : test_between(r, 1, 256);
     run->tx_env.window_bytes = test_chance(r, 70) ? 0 : test_between(r, 1, 30 * run->tx_env.mtu);
@@ -466,7 +468,9 @@ static void draw_settings(struct run *run)
                                                     .banks = 1,
                                                     .cap_psns = cap,
                                                     .block_bits = block_bits,
-                                                    .idle_epoch_ps = test_between(r, 0, 50) * US};
+                                                    .idle_epoch_ps = test_between(r, 0, 50) * US,
+                                                    .chains = test_chance(r, 50)};
+    run->layer_config.reserve = test_chance(r, 30) ? run->layer_config.blocks / 4u : 0;
     run->rx_env.reorder = eun_reorder_new(&run->layer_config);
     assert_non_null(run->rx_env.reorder);
     run->rx_env.nack_interval_ps = test_between(r, 0, 8) * US;
