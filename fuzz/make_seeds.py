@@ -498,6 +498,20 @@ REORDER = {
     "no-block": pool(blocks=0) + layer_open() + hold(1, 255) + advance(9),
     "cap-of-one": pool(cap=1) + layer_open() + hold(1, 255, 0),
     "blocks-of-8": pool(1, cap=128) + layer_open() + run(1, MANY_LASTS | 60) + advance(63) + CHECK,
+    "metadata-in-fragments": pool(8, blocks=128)
+    + b"".join(layer_open(qp=qp) + hold(1, qp=qp) for qp in range(4))
+    + layer(15, qp=1)
+    + hold(255)
+    + hold(255, qp=2)
+    + LAYER_CLOSE
+    + b"".join(layer_open(qp=qp) + hold(1, qp=qp) for qp in (5, 6))
+    + hold(5, 30, qp=6)
+    + CHECK
+    + advance(4, qp=6)
+    + CHECK
+    + layer(12, qp=6)
+    + hold(1, qp=6)
+    + CHECK,
     "reserve-for-others": pool(16 | 8, blocks=60)
     + layer_open()
     + layer_open(qp=1)
