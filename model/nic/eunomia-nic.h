@@ -209,6 +209,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner {
     std::string ConfigureNames();
     std::string ConfigureGate();
     std::string ConfigureOrdering();
+    std::string ConfigureStaging();
     void RequireConfigured();
     void ConfigureCongestion();
     static TypeId AddTransportAttributes(TypeId tid);
