@@ -140,7 +140,8 @@ TypeId EunomiaNic::AddOrderingAttributes(TypeId tid)
                       MakeUintegerChecker<uint32_t>(0, EUN_STAGING_LIMIT_MAX))
         .AddAttribute("StagingRate",
                       "Rate of the DMA engine that copies staged Last packets to their place once "
-                      "the gap before them has closed, one after the other; 0bps: at once. The "
+                      "the gap before them has closed, one after the other, at least 1Mbps; "
+                      "0bps: at once. The "
                       "default is about that of PCIe 4.0 x16.",
                       DataRateValue(DataRate("256Gbps")),
                       MakeDataRateAccessor(&EunomiaNic::m_stagingRate), MakeDataRateChecker());
@@ -194,6 +195,9 @@ std::string EunomiaNic::Configure()
     std::string problem = ConfigureNames();
     if (problem.empty()) {
         problem = ConfigureGate();
+    }
+    if (problem.empty()) {
+        problem = ConfigureStaging();
     }
     if (problem.empty()) {
         problem = ConfigureOrdering();
@@ -250,12 +254,21 @@ std::string EunomiaNic::ConfigureGate()
         return "GateScope: there is no scope " + m_gateScope;
     }
     m_txEnv.gate_scope_message = m_gateScope == "message";
-    if (m_txEnv.gate != EUN_GATE_RECEIVER) {
-        return "";
+    return "";
+}
+
+std::string EunomiaNic::ConfigureStaging()
+{
+    const uint64_t rate = m_stagingRate.GetBitRate();
+    if (rate > 0 && rate < EUN_STAGING_RATE_MIN) {
+        return "StagingRate: " + std::to_string(rate) + "bps is neither 0 nor 1Mbps or more";
     }
-    NS_ABORT_MSG_UNLESS(eun_staging_init(&m_staging, m_stagingLimit, m_stagingRate.GetBitRate()),
-                        "out of memory");
-    m_rxEnv.staging = &m_staging;
+    // A later step may have failed before.
+    eun_staging_dispose(&m_staging);
+    if (m_txEnv.gate == EUN_GATE_RECEIVER) {
+        NS_ABORT_MSG_UNLESS(eun_staging_init(&m_staging, m_stagingLimit, rate), "out of memory");
+        m_rxEnv.staging = &m_staging;
+    }
     return "";
 }
 

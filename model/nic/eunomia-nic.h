@@ -238,6 +238,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     std::string ConfigureGate();
     std::string ConfigureOrdering();
     std::string ConfigurePipelines();
+    std::string ConfigureStaging();
     void RequireConfigured();
     void ConfigureCongestion();
     static TypeId AddTransportAttributes(TypeId tid);

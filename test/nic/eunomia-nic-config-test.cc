@@ -31,6 +31,7 @@ class RefusalsCase : public TestCase {
             {"GateScope", "all", "GateScope: there is no scope all"},
             {"PoolBlocks", "70000",
              "PoolBlocks: 70000 blocks do not make 1 banks of at most 65,534"},
+            {"StagingRate", "1kbps", "StagingRate: 1000bps is neither 0 nor 1Mbps or more"},
         };
         for (const auto &row : rows) {
             Simulation simulation;

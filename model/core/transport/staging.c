@@ -9,7 +9,7 @@
 
 bool eun_staging_init(struct eun_staging *staging, uint32_t limit, uint64_t rate_bps)
 {
-    if (limit > EUN_STAGING_LIMIT_MAX)
+    if (limit > EUN_STAGING_LIMIT_MAX || (rate_bps > 0 && rate_bps < EUN_STAGING_RATE_MIN))
         return false;
     struct eun_staged *slots = calloc(limit > 0 ? limit : 1u, sizeof *slots);
     if (!slots)

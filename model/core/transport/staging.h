@@ -20,6 +20,7 @@ extern "C" {
 #endif
 
 #define EUN_STAGING_LIMIT_MAX (1u << 20)
+#define EUN_STAGING_RATE_MIN 1000000u /**< bits/s: below it, times might not fit in 64 bits */
 
 /** A Last packet in the buffer. */
 struct eun_staged {
@@ -45,7 +46,10 @@ struct eun_staging {
     int64_t busy_until_ps;
 };
 
-/** A buffer of `limit` packets, 0..2^20. False where that is exceeded or memory is short. */
+/**
+ * A buffer of `limit` packets, 0..2^20, and an engine of 0 or at least EUN_STAGING_RATE_MIN bits/s.
+ * False where a value is out of range or memory is short.
+ */
 bool eun_staging_init(struct eun_staging *staging, uint32_t limit, uint64_t rate_bps);
 /** Of an initialised buffer, or one that is all zero. */
 void eun_staging_dispose(struct eun_staging *staging);

@@ -19,7 +19,7 @@ static struct eun_receiver receiver(uint32_t qp)
 static void copies_take_bytes_over_rate(void **state)
 {
     (void)state;
-    const uint64_t rates[] = {256000000000u, 2400000000000u, 7, 3000000007u, 0};
+    const uint64_t rates[] = {256000000000u, 2400000000000u, 1000003, 3000000007u, 0};
     struct test_random r = test_random_start(1);
     for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
         struct eun_staging s;
@@ -137,6 +137,7 @@ static void slots_come_back(void **state)
     assert_int_equal(s.used, 0);
     eun_staging_dispose(&s);
     assert_false(eun_staging_init(&s, EUN_STAGING_LIMIT_MAX + 1u, 0));
+    assert_false(eun_staging_init(&s, 1, EUN_STAGING_RATE_MIN - 1u));
     assert_true(eun_staging_init(&s, 0, 0));
     assert_false(eun_staging_has_room(&s));
     eun_staging_dispose(&s);
