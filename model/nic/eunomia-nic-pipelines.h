@@ -98,12 +98,16 @@ class EunomiaNicPipelines {
 
     bool Enters(const Outcome &outcome, eun_admission admission, int64_t now)
     {
+        if (admission.leaves <= now && now > m_latest) {
+            return true;
+        }
         // Where the last one before it leaves in this very moment, its event may be still to come.
         Pipeline &pipeline =
             *m_pipelines[eun_controller_pipeline_of(m_controller.get(), outcome.qp)];
         if (admission.leaves <= now && pipeline.IsEmpty()) {
             return true;
         }
+        m_latest = admission.leaves > m_latest ? admission.leaves : m_latest;
         pipeline.Push({admission.leaves, outcome}, now);
         return false;
     }
@@ -113,6 +117,7 @@ class EunomiaNicPipelines {
     const eun_reorder *m_reorder;
     const struct eun_reorder_stats *m_stats;
     uint64_t m_allocated = 0; //!< allocations that packets so far have made
+    int64_t m_latest = -1;    //!< when the latest of all that were held leaves
     Owner *m_owner;
     std::vector<std::unique_ptr<Pipeline>> m_pipelines;
 };
