@@ -92,7 +92,9 @@ void eun_receiver_degrade(struct eun_receiver *rx, struct eun_receiver_env *env)
         eun_staging_forget(env->staging, rx);
     env->fallbacks++;
     rx->degraded = true;
-    rx->normal_at = rx->farthest + 1u;
+    /* What lies further ahead was refused for the cap, so it need not come again before. */
+    const uint32_t ahead = rx->farthest - rx->expected;
+    rx->normal_at = rx->expected + (ahead < EUN_HD_CAP_MAX ? ahead : EUN_HD_CAP_MAX) + 1u;
     eun_isolation_forget(rx);
 }
 

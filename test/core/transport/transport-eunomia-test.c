@@ -379,6 +379,26 @@ static void refusals_degrade_to_go_back_n(void **state)
     close_end(&end);
 }
 
+/** A stray packet far past the window does not keep a QP degraded until its PSN is reached. */
+static void a_stray_packet_does_not_prolong_a_fallback(void **state)
+{
+    (void)state;
+    struct end end;
+    open_end(&end, 24 + 2, 0);
+    end.env.fallback_after = 1;
+    struct eun_rx_verdict v = arrive(&end, 1u << 20, 0, 0, false);
+    assert_answer(&v, EUN_FEEDBACK_NACK, EUN_NACK_CAP, 0, 1u << 20);
+    arrive(&end, 3, 0, 0, false);
+    v = arrive(&end, 40, 0, 0, false);
+    assert_answer(&v, EUN_FEEDBACK_NACK, EUN_NACK_DEGRADED, 0, 40);
+    for (uint32_t psn = 0; psn <= EUN_HD_CAP_MAX; psn++) {
+        assert_true(end.rx.degraded);
+        arrive(&end, psn, 0, 0, false);
+    }
+    assert_false(end.rx.degraded);
+    close_end(&end);
+}
+
 /* The sender. */
 
 static uint32_t send_psn(struct eun_sender *tx, const struct eun_sender_env *env,
@@ -908,6 +928,7 @@ int main(void)
         cmocka_unit_test(sacks_are_coalesced),
         cmocka_unit_test(early_lasts_are_staged),
         cmocka_unit_test(refusals_degrade_to_go_back_n),
+        cmocka_unit_test(a_stray_packet_does_not_prolong_a_fallback),
         cmocka_unit_test(sack_is_advice),
         cmocka_unit_test(refused_packet_waits_for_progress),
         cmocka_unit_test(late_refusal_is_repaired_at_once),
