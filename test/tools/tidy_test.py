@@ -21,6 +21,7 @@ SCRIPTS = ("eunomia", "wscript", "CMakeLists.txt", os.path.join(".ci", "run"))
 TESTED_ELSEWHERE = {
     "helper/eunomia-builtin-cdfs.cc": "a table, which test/helper/eunomia-size-cdf-test.cc checks",
     "model/core/reorder/hd-validate.c": "part of hd-bitmap, whose test calls it at every step",
+    "model/core/transport/sender-life.c": "new, free and reset, with which every sender test begins",
 }
 
 

@@ -126,6 +126,8 @@ static const char *shape_fault(const struct eun_hd_bank *bank, const struct eun_
         return "a ring ends within a block";
     if (eun_hd_ring_blocks(bank, m) + m->linear_blocks > EUN_HD_BLOCK_IDS)
         return "a bitmap has more blocks than ids";
+    if (m->linear_blocks == 0 && m->ring_psns > bank->narrow + eun_hd_block_mask(bank))
+        return "a ring has more blocks than its window";
     if (m->head >= m->ring_psns || m->ring_last >= m->ring_psns)
         return "a bitmap's cumulative point lies outside its ring";
     if (m->linear_blocks == 0 && m->ring_last != (m->held == 0 ? 0 : eun_hd_plain_last(bank, m)))

@@ -47,19 +47,24 @@ static bool owns_metadata(const struct eun_reorder *layer, uint32_t qp)
     return eun_hd_owner_qp(m) == qp && m->generation == (uint8_t)resident->generation;
 }
 
-/**
- * Notes what `qp`, which has metadata, holds. Result: NULL, or what is wrong with it; then nothing
- * of it is noted.
- */
-static const char *count_qp(struct census *census, uint32_t qp)
+/** Marks the blocks of `qp`, which has metadata. NULL, or what is wrong; then none is marked. */
+static const char *claim(const struct census *census, uint32_t qp)
 {
     const struct eun_reorder *layer = census->layer;
     const struct eun_hd_bank *bank = eun_reorder_bank_for(layer, qp);
-    const uint16_t id = layer->front.resident[qp].metadata;
     if (!owns_metadata(layer, qp))
         return "a QP leads to metadata that is not its own";
-    if (!eun_hd_mark_blocks(bank, id, map_of(census, bank, census->held)))
+    if (!eun_hd_mark_blocks(bank, layer->front.resident[qp].metadata,
+                            map_of(census, bank, census->held)))
         return "a block has two owners, or is free and owned";
+    return NULL;
+}
+
+/** Counts `qp`, whose blocks are marked. NULL, or what is wrong; then they no longer are. */
+static const char *count(struct census *census, uint32_t qp)
+{
+    const struct eun_hd_bank *bank = eun_reorder_bank_for(census->layer, qp);
+    const uint16_t id = census->layer->front.resident[qp].metadata;
     struct eun_hd_metadata copy;
     const struct eun_hd_metadata *m = eun_hd_look(bank, id, &copy);
     const char *fault = eun_hd_fault(bank, m);
@@ -91,13 +96,18 @@ static void salvage(struct eun_reorder *layer, struct census *census, uint32_t q
 {
     struct eun_reorder_resident *resident = &layer->front.resident[qp];
     struct eun_hd_bank *bank = eun_reorder_bank_for(layer, qp);
-    bool sound = owns_metadata(layer, qp) && (witness == NULL || is_trusted(layer, qp, witness));
-    if (sound && !eun_block_pool_is_chain(&bank->pool, resident->metadata))
-        eun_hd_recount(bank, eun_hd_metadata(bank, resident->metadata));
-    if (sound && count_qp(census, qp) == NULL) {
-        bank->idle += census->idle;
-        census->idle = 0;
-        return;
+    if (claim(census, qp) == NULL) {
+        /* Not before the blocks are its own: metadata of others may lie there. */
+        if (!eun_block_pool_is_chain(&bank->pool, resident->metadata))
+            eun_hd_recount(bank, eun_hd_metadata(bank, resident->metadata));
+        bool trusted = witness == NULL || is_trusted(layer, qp, witness);
+        if (!trusted)
+            eun_hd_unmark_blocks(bank, resident->metadata, map_of(census, bank, census->held));
+        if (trusted && count(census, qp) == NULL) {
+            bank->idle += census->idle;
+            census->idle = 0;
+            return;
+        }
     }
     resident->metadata = EUN_BLOCK_NONE;
     if (witness != NULL && witness->lost != NULL && eun_reorder_is_open(layer, qp))
@@ -146,7 +156,9 @@ static const char *qps_fault(const struct eun_reorder *layer, struct census *cen
         census->open += eun_reorder_is_open(layer, qp);
         if (layer->front.resident[qp].metadata == EUN_BLOCK_NONE)
             continue;
-        const char *fault = count_qp(census, qp);
+        const char *fault = claim(census, qp);
+        if (fault == NULL)
+            fault = count(census, qp);
         if (fault != NULL)
             return fault;
     }
