@@ -255,7 +255,7 @@ def read_config(folder):
     """The options of a run from its summary.json, {} where there is none."""
     path = os.path.join(folder, "summary.json")
     try:
-        config = _read_json(path).get("config", {})
+        config = read_json(path).get("config", {})
     except FileNotFoundError:
         return {}
     except OSError as error:
