@@ -64,6 +64,9 @@ def test_json_has_the_promised_keys_and_published_figures():
     assert [row["block_bytes"] for row in result["block_size"]["rows"]] == [2, 4, 8, 16, 32, 64]
     assert list(result["block_size"]["mean_span_psns"]) == ["uniform", "geometric"]
     assert result["admission"]["rows"][-1]["measured_qps"] == 25
+    setups = {(row["service_ns"], row["rate_gbps"]) for row in result["allocation"]}
+    assert setups == {(service, rate) for service in (10, 40, 100) for rate in (100, 400, 800)}
+    assert {row["blocked_pct"] for row in result["allocation"] if row["cache_blocks"]} == {0}
 
 
 def test_equal_options_give_equal_bytes():
@@ -80,9 +83,6 @@ def test_block_sizes_on_the_spans_of_a_result(tmp_path):
     done = run("--qps=1000", f"--spans={tmp_path}")
     assert (done.returncode, done.stderr) == (0, "")
     assert max(map(len, done.stdout.splitlines())) <= 100
-    setups = {(row["service_ns"], row["rate_gbps"]) for row in result["allocation"]}
-    assert setups == {(service, rate) for service in (10, 40, 100) for rate in (100, 400, 800)}
-    assert {row["blocked_pct"] for row in result["allocation"] if row["cache_blocks"]} == {0}
 
 
 def test_help_and_tables():
