@@ -184,6 +184,8 @@ void EunomiaExperiment::SetDefaults()
     SetDefault("EunomiaNic::Mtu", o.mtu);
     SetDefault("EunomiaNic::FlatOverhead", o.flatOverhead);
     SetDefault("EunomiaNic::PoolBlocks", o.poolBlocks);
+    SetDefault("EunomiaNic::Reserve", o.reserve);
+    SetDefault("EunomiaNic::LinkMetadata", o.linkMetadata ? "true" : "false");
     SetDefault("EunomiaNic::QpCap", o.qpCap);
     SetDefault("EunomiaNic::Banks", o.banks);
     SetDefault("EunomiaNic::AllocTime", Picoseconds(o.allocTimePs));
@@ -472,6 +474,12 @@ void EunomiaExperiment::SummarisePool(EunomiaSummary &s) const
         s.pool.capHit += p->cap_hit;
         s.pool.merge += p->merge;
         s.pool.reclaim += p->reclaim + p->reclaim_early;
+        s.pool.chain += p->chain;
+        s.pool.widen += p->widen;
+        s.pool.reclaimEarly += p->reclaim_early;
+        s.pool.growthRefused += p->growth_refused;
+        s.pool.metadataRefused += p->metadata_refused;
+        s.pool.fragmented += p->fragmented;
         if (nic->GetController()) {
             eun_wait_histogram_add(&latencies, eun_controller_latencies(nic->GetController()));
         }

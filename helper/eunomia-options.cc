@@ -142,6 +142,10 @@ EunomiaOptions::EunomiaOptions()
           {"gateScope", "qp", "sender gate waits for all of the qp, or the message"},
           {"ackEvery", "1", "in-order packets that one ACK covers, 1..65535"},
           {"poolBlocks", "1024", "2-byte blocks in the ordering pool of a NIC, 0..1000000"},
+          {"reserve", "0",
+           "blocks of the pool that only QPs which begin to reorder may take, 0..poolBlocks"},
+          {"linkMetadata", "true",
+           "false: reordering metadata needs 24 free blocks in a row, no chain of fragments"},
           {"qpCap", "256", "PSNs that a QP may hold ahead, 1..4096"},
           {"idleEpoch", "256us",
            "reordering metadata goes back after this: a time, or base round trips such as 32rtt"},
@@ -190,7 +194,8 @@ void EunomiaOptions::Take(const std::string &argument)
         return;
     }
     Option &option = Find(name);
-    const bool isSwitch = name == "force" || name == "legacy" || name == "reorderLog";
+    const bool isSwitch =
+        name == "force" || name == "legacy" || name == "reorderLog" || name == "linkMetadata";
     if (!hasValue && !isSwitch) {
         throw EunomiaInputError("--" + name, 0, "", "needs a value: --" + name + "=...");
     }
@@ -337,6 +342,8 @@ void EunomiaOptions::ResolveTransport()
     gateScope = Choice("gateScope", {"qp", "message"});
     ackEvery = static_cast<uint32_t>(Integer("ackEvery", 1, 65535));
     poolBlocks = static_cast<uint32_t>(Integer("poolBlocks", 0, 1000000));
+    reserve = static_cast<uint32_t>(Integer("reserve", 0, poolBlocks));
+    linkMetadata = Choice("linkMetadata", {"false", "true"}) == "true";
     qpCap = static_cast<uint32_t>(Integer("qpCap", 1, 4096));
     banks = static_cast<uint32_t>(Integer("banks", 1, 1024));
     allocTimePs = EunomiaParseTime("--allocTime", Value("allocTime"));

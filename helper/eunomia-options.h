@@ -54,6 +54,8 @@ class EunomiaOptions {
     std::string gateScope;
     uint32_t ackEvery = 0;
     uint32_t poolBlocks = 0;
+    uint32_t reserve = 0; //!< blocks, at most poolBlocks
+    bool linkMetadata = true;
     uint32_t qpCap = 0;
     int64_t idleEpochPs = 0;  //!< 0: given in RTTs
     double idleEpochRtts = 0; //!< 0: given as a time

@@ -149,14 +149,9 @@ void WriteFeedback(EunomiaJsonWriter *json, const EunomiaTraffic &bytes)
     json->EndObject();
 }
 
-void WriteOrdering(EunomiaJsonWriter *json, const EunomiaSummary &summary)
+/** The pool, and how often each step was taken as it ran out, from the mildest to the last. */
+void WritePool(EunomiaJsonWriter *json, const EunomiaSummary &summary)
 {
-    json->Key("reorder");
-    json->BeginObject();
-    json->Uint("out_of_order", summary.reorder.outOfOrder);
-    json->Uint("max_span", summary.reorder.maxSpan);
-    json->Fixed("p99_span", EunomiaHistogramQuantile(summary.reorder.spans, 0.99), DECIMALS);
-    json->EndObject();
     const auto &pool = summary.pool;
     json->Key("pool");
     json->BeginObject();
@@ -170,7 +165,29 @@ void WriteOrdering(EunomiaJsonWriter *json, const EunomiaSummary &summary)
     json->Uint("reclaim", pool.reclaim);
     json->Uint("fallback", pool.fallback);
     json->Fixed("alloc_latency_p99_ns", pool.allocLatencyP99Ns, DECIMALS);
+    json->Uint("chain", pool.chain);
+    json->Uint("widen", pool.widen);
+    json->Key("exhaustion");
+    json->BeginObject();
+    json->Uint("reclaim_early", pool.reclaimEarly);
+    json->Uint("growth_refused", pool.growthRefused);
+    json->Uint("metadata_refused", pool.metadataRefused);
+    json->Uint("fragmented", pool.fragmented);
+    json->Uint("window_nack", pool.capHit);
+    json->Uint("fallback", pool.fallback);
     json->EndObject();
+    json->EndObject();
+}
+
+void WriteOrdering(EunomiaJsonWriter *json, const EunomiaSummary &summary)
+{
+    json->Key("reorder");
+    json->BeginObject();
+    json->Uint("out_of_order", summary.reorder.outOfOrder);
+    json->Uint("max_span", summary.reorder.maxSpan);
+    json->Fixed("p99_span", EunomiaHistogramQuantile(summary.reorder.spans, 0.99), DECIMALS);
+    json->EndObject();
+    WritePool(json, summary);
     json->Key("gate");
     json->BeginObject();
     json->Uint("completions", summary.gate.completions);

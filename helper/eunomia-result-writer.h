@@ -78,6 +78,12 @@ struct EunomiaSummary {
         uint64_t reclaim = 0;
         uint64_t fallback = 0;
         double allocLatencyP99Ns = std::numeric_limits<double>::quiet_NaN(); /**< NaN: none */
+        uint64_t chain = 0;           /**< metadata rented in fragments */
+        uint64_t widen = 0;           /**< bitmaps that became wide */
+        uint64_t reclaimEarly = 0;    /**< among `reclaim` */
+        uint64_t growthRefused = 0;   /**< among `allocMiss` */
+        uint64_t metadataRefused = 0; /**< among `allocMiss` */
+        uint64_t fragmented = 0;      /**< among `metadataRefused` */
     } pool;
     struct {
         uint64_t completions = 0;

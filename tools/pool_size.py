@@ -19,30 +19,17 @@ Pictures show the mean over the seeds, with the range of the single runs.
 Exit status: 0; 2 wrong use; 3 a run left flows unfinished; 1 a simulation failed.
 """
 
-import argparse
-import csv
-import io
 import os
 import random
-import re
-import shutil
-import signal
-import subprocess
-import sys
-import tempfile
-import time
 
 import eunomia_results
+import eunomia_study
 from eunomia_results import ResultError
-from run_clos import STATUS_UNFINISHED, Progress
+from eunomia_study import Run, whole
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
-
-from eunomia_figures import DPI, RC
-
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 HOSTS = 128  # of the default Clos
 INCAST_BYTES = 64 * 1024
@@ -50,7 +37,6 @@ INCAST_RECEIVERS = 4
 INCAST_ROUNDS = 3
 ROUND_NS = 2_000_000
 BLOCK_BYTES = 2
-STATUS_BAD_INPUT = 2  # of eunomia-sim
 # Slowdowns this close to those of the largest pool count as equal to them.
 ENOUGH = 0.02
 WORKLOADS = ("AliStorage2019", "incast")
@@ -69,47 +55,26 @@ FIGURES = (
     ("blocks_peak", "pool.blocks_peak"),
     ("qps_active_peak", "pool.qps_active_peak"),
 )
-COLUMNS = ("workload", "pool_blocks", "pool_bytes", "seed", *(name for name, _ in FIGURES))
-
-
-class SimulationFailed(Exception):
-    """A simulation ended badly; the text says which and what it said."""
 
 
 # ---- what to run ----
 
 
-class Parser(argparse.ArgumentParser):
-    """One that refuses in one line."""
-
-    def error(self, message):
-        raise ResultError(message)
-
-
-def _whole(name, text, low, high):
-    if not (re.fullmatch(r"[0-9]{1,9}", text) and low <= int(text) <= high):
-        raise ResultError(f"--{name}: {text!r} is no whole number in {low}..{high}")
-    return int(text)
-
-
 def parse(arguments):
-    parser = Parser(prog="eunomia poolsize", add_help=False, allow_abbrev=False)
+    parser = eunomia_study.Parser("poolsize", "pool-size")
     parser.add_argument("--pools", default="64,128,256,512,1024,2048,4096")
     parser.add_argument("--seeds", default="3")
     parser.add_argument("--duration", default="2ms")
     parser.add_argument("--load", default="0.8")
     parser.add_argument("--fanin", default="63")
-    parser.add_argument("--out", default=os.path.join(ROOT, "results", "pool-size"))
-    parser.add_argument("--sim", default=os.path.join(ROOT, "build", "eunomia-sim"))
-    parser.add_argument("-h", "--help", action="store_true")
     options = parser.parse_args(arguments)
-    options.pools = sorted({_whole("pools", text, 1, 65534) for text in options.pools.split(",")})
-    options.seeds = _whole("seeds", options.seeds, 1, 1000)
+    options.pools = eunomia_study.wholes("pools", options.pools, 1, 65534)
+    options.seeds = whole("seeds", options.seeds, 1, 1000)
     try:
         float(options.load)
     except ValueError:
         raise ResultError(f"--load: {options.load!r} is no number") from None
-    options.fanin = _whole("fanin", options.fanin, 1, HOSTS - 1)
+    options.fanin = whole("fanin", options.fanin, 1, HOSTS - 1)
     return options
 
 
@@ -126,81 +91,29 @@ def incast_flows(fanin, seed):
     return f"{len(lines)}\n" + "".join(lines)
 
 
-class Run:
-    """One simulation in a process of its own."""
-
-    def __init__(self, workload, blocks, seed):
-        self.workload, self.blocks, self.seed = workload, blocks, seed
-        self.scheme = f"{workload}, {blocks} blocks, seed {seed}"  # its name in the progress line
-        self.process = None
-
-    def start(self, options, scratch):
-        self.folder = os.path.join(scratch, f"{self.workload}-{self.blocks}-{self.seed}")
-        traffic = [f"--workload={self.workload}", f"--load={options.load}"]
-        traffic.append(f"--duration={options.duration}")
-        if self.workload == "incast":
-            path = self.folder + ".flows"
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(incast_flows(options.fanin, self.seed))
-            traffic = [f"--flows={path}"]
-        command = [options.sim, "--lb=spray", "--transport=eunomia", *traffic]
-        command += [f"--poolBlocks={self.blocks}", f"--seed={self.seed}", f"--out={self.folder}"]
-        with open(self.folder + ".log", "wb") as log:
-            self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log
-            )
-
-    @staticmethod
-    def percent():
-        return ""
-
-    def row(self):
-        """Its figures by column, once it has ended."""
-        if self.process.returncode not in (0, STATUS_UNFINISHED):
-            with open(self.folder + ".log", encoding="utf-8", errors="replace") as log:
-                said = log.read().split("\n")
-            last = ([line for line in said if line.strip()] or ["it printed nothing"])[-1]
-            if self.process.returncode == STATUS_BAD_INPUT:
-                raise ResultError(last)
-            raise SimulationFailed(f"{self.scheme}: {last}")
-        result = eunomia_results.load(self.folder)
-        row = {"workload": self.workload, "pool_blocks": self.blocks, "seed": self.seed}
-        row["pool_bytes"] = self.blocks * BLOCK_BYTES
-        for name, path in FIGURES:
-            row[name] = result.number(path)
-            if row[name] is None:
-                raise ResultError(f"{self.folder}/summary.json: {path}: missing")
-        shutil.rmtree(self.folder)
-        return row
-
-    def stop(self):
-        if self.process.poll() is None:
-            self.process.terminate()
-            self.process.wait()
+def traffic(workload, options, seed, scratch):
+    """Words for the simulator; a flow list goes to the scratch folder."""
+    if workload == "incast":
+        path = os.path.join(scratch, f"incast-{seed}.flows")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(incast_flows(options.fanin, seed))
+        return [f"--flows={path}"]
+    return [f"--workload={workload}", f"--load={options.load}", f"--duration={options.duration}"]
 
 
-def simulate(runs, options, scratch, cores):
-    """Rows of all runs, in their order; at most `cores` run at a time."""
-    waiting, running, rows = list(runs), [], {}
-    progress = Progress(len(runs))
-    try:
-        while waiting or running:
-            while waiting and len(running) < cores:
-                waiting[0].start(options, scratch)
-                running.append(waiting.pop(0))
-            for run in [run for run in running if run.process.poll() is not None]:
-                running.remove(run)
-                rows[run] = run.row()
-                if not progress.live:
-                    progress.event(f"{len(rows)} of {len(runs)} done; {run.scheme}")
-            progress.show(len(rows), running)
-            if running:
-                time.sleep(0.05)
-    finally:
-        progress.clear()
-        for run in running:
-            run.stop()
-    return [rows[run] for run in runs]
+def runs(options, scratch):
+    """All simulations of the study."""
+    found = []
+    for workload in WORKLOADS:
+        for blocks in options.pools:
+            for seed in range(1, options.seeds + 1):
+                keys = {"workload": workload, "pool_blocks": blocks}
+                keys.update(pool_bytes=blocks * BLOCK_BYTES, seed=seed)
+                words = ["--lb=spray", "--transport=eunomia"]
+                words += traffic(workload, options, seed, scratch)
+                words += [f"--poolBlocks={blocks}", f"--seed={seed}"]
+                found.append(Run(f"{workload}, {blocks} blocks, seed {seed}", keys, words))
+    return found
 
 
 # ---- what came of it ----
@@ -274,12 +187,7 @@ def table(studies):
 def _line(axis, study, name, colour, marker, label):
     """Mean over the seeds, and the range as a band; returns the largest value."""
     values = study.figure(name)
-    axis.fill_between(
-        study.pools, values.min(axis=1), values.max(axis=1), color=colour, alpha=0.18, linewidth=0
-    )
-    axis.plot(
-        study.pools, values.mean(axis=1), color=colour, marker=marker, markersize=4, label=label
-    )
+    eunomia_study.line(axis, study.pools, values, label, color=colour, marker=marker)
     return values.max()
 
 
@@ -331,67 +239,21 @@ def draw(studies, options):
     return figure
 
 
-def save(rows, options):
-    """Writes the CSV and the picture, each whole or not at all; returns the lines to print."""
+def conclude(options, scratch):
+    """Runs everything and writes the CSV and the picture; the rows and the lines to print."""
+    rows = eunomia_study.simulate(
+        runs(options, scratch),
+        options.sim,
+        scratch,
+        lambda result: eunomia_study.read(result, FIGURES),
+    )
     studies = [Study(rows, workload) for workload in WORKLOADS]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    picture = io.BytesIO()
-    with plt.rc_context(RC):
-        figure = draw(studies, options)
-        figure.savefig(picture, format="png", dpi=DPI, metadata={"Software": None})
-        plt.close(figure)
-    said = table(studies) + [""]
-    for name, data in (("csv", text.getvalue().encode()), ("png", picture.getvalue())):
-        path = os.path.join(options.out, f"pool_size.{name}")
-        with open(path + ".new", "wb") as file:
-            file.write(data)
-        os.replace(path + ".new", path)
-        said.append(os.path.relpath(path))
-    return said
-
-
-def run_study(options):
-    """Runs everything; the exit status."""
-    runs = [
-        Run(workload, blocks, seed)
-        for workload in WORKLOADS
-        for blocks in options.pools
-        for seed in range(1, options.seeds + 1)
-    ]
-    os.makedirs(options.out, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=options.out, prefix="runs-") as scratch:
-        rows = simulate(runs, options, scratch, len(os.sched_getaffinity(0)))
-    print("\n".join(save(rows, options)))
-    left = sum(row["flows"] - row["flows_done"] for row in rows)
-    if left:
-        print(f"eunomia poolsize: {left:,.0f} flows did not finish", file=sys.stderr)
-    return STATUS_UNFINISHED if left else 0
+    paths = eunomia_study.publish(options.out, "pool_size", rows, lambda: draw(studies, options))
+    return rows, [*table(studies), "", *paths]
 
 
 def main(arguments=None):
-    options = parse(arguments)
-    if options.help:
-        print(__doc__.strip())
-        return 0
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends the simulations, too
-    new = not os.path.isdir(options.out)
-    try:
-        return run_study(options)
-    except SimulationFailed as error:
-        print(f"eunomia poolsize: {error}", file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"eunomia poolsize: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("eunomia poolsize: stopped", file=sys.stderr)
-        return 130
-    finally:
-        if new and os.path.isdir(options.out) and not os.listdir(options.out):
-            os.rmdir(options.out)
+    return eunomia_study.conduct("poolsize", __doc__, parse(arguments), conclude)
 
 
 if __name__ == "__main__":

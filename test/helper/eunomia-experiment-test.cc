@@ -251,6 +251,81 @@ class IncastCase : public TestCase {
     }
 };
 
+/** Pools that run out: each step is counted as the NICs counted it, and the options reach them. */
+class ExhaustionCase : public TestCase {
+  public:
+    ExhaustionCase() : TestCase("steps of exhaustion") {}
+
+  private:
+    using Counts = std::map<std::string, uint64_t>;
+
+    /** What the NICs of a run counted, by the names of the summary. */
+    static Counts Counted(EunomiaFabric &fabric)
+    {
+        Counts sum;
+        for (uint32_t h = 0; h < fabric.GetNHosts(); h++) {
+            const struct eun_reorder_stats *p = eun_reorder_stats(fabric.GetNic(h)->GetReorder());
+            sum["chain"] += p->chain;
+            sum["widen"] += p->widen;
+            sum["reclaim_early"] += p->reclaim_early;
+            sum["growth_refused"] += p->growth_refused;
+            sum["metadata_refused"] += p->metadata_refused;
+            sum["fragmented"] += p->fragmented;
+            sum["window_nack"] += p->cap_hit;
+            sum["fallback"] += fabric.GetNic(h)->GetFallbacks();
+        }
+        return sum;
+    }
+
+    Counts Run(const Words &words)
+    {
+        EunomiaTestFolder temp;
+        EunomiaTestSimulation simulation;
+        EunomiaExperiment experiment(EunomiaTestOptions(
+            g_small +
+            Words{"--load=0.9", "--spines=4", "--duration=500us", "--cc=none", "--pfc=off",
+                  "--buffer=200KB", "--linkDelay=5us", "--out=" + temp.Path("out")} +
+            words));
+        NS_TEST_EXPECT_MSG_EQ(experiment.Run(), Status::DONE, words[0]);
+        const std::string text = EunomiaTestFolder::Read(temp.Path("out/summary.json"));
+        const std::string pool = text.substr(text.find("\"pool\": {"));
+        const std::string steps = pool.substr(pool.find("\"exhaustion\": {"));
+        Counts counts = Counted(experiment.GetFabric());
+        for (const auto &[name, count] : counts) {
+            const bool isStep = name != "chain" && name != "widen";
+            NS_TEST_EXPECT_MSG_EQ(EunomiaTestNumber(isStep ? steps : pool, name), count,
+                                  name << " with " << words[0]);
+        }
+        NS_TEST_EXPECT_MSG_EQ(EunomiaTestNumber(pool, "alloc_miss"),
+                              counts["growth_refused"] + counts["metadata_refused"], words[0]);
+        NS_TEST_EXPECT_MSG_EQ(EunomiaTestNumber(pool, "fallback"), counts["fallback"], words[0]);
+        return counts;
+    }
+
+    void DoRun() override
+    {
+        Counts wide = Run({"--qpCap=4096", "--poolBlocks=8192"});
+        NS_TEST_EXPECT_MSG_GT(wide["widen"], 0, "spans of more than 256 PSNs");
+        NS_TEST_EXPECT_MSG_EQ(wide["growth_refused"] + wide["metadata_refused"], 0, "room for all");
+        NS_TEST_EXPECT_MSG_EQ(wide["fallback"], 0, "room for all");
+        Counts narrow = Run({"--qpCap=64", "--poolBlocks=8192"});
+        NS_TEST_EXPECT_MSG_GT(narrow["window_nack"], wide["window_nack"], "a smaller window");
+        NS_TEST_EXPECT_MSG_EQ(narrow["widen"], 0, "no bitmap of more than 256 PSNs");
+        Counts scarce = Run({"--poolBlocks=100"});
+        NS_TEST_EXPECT_MSG_GT(scarce["growth_refused"], 0, "bitmaps that cannot grow");
+        NS_TEST_EXPECT_MSG_GT(scarce["metadata_refused"], 0, "QPs that cannot begin");
+        NS_TEST_EXPECT_MSG_GT(scarce["reclaim_early"], 0, "idle metadata goes first");
+        NS_TEST_EXPECT_MSG_GT(scarce["fallback"], 0, "the last step");
+        Counts linked = Run({"--qpCap=4096", "--poolBlocks=250"});
+        NS_TEST_EXPECT_MSG_GT(linked["chain"], 0, "wide bitmaps come and go");
+        Counts rows = Run({"--qpCap=4096", "--poolBlocks=250", "--linkMetadata=false"});
+        NS_TEST_EXPECT_MSG_EQ(rows["chain"], 0, "no fragments");
+        NS_TEST_EXPECT_MSG_GT(rows["fragmented"], 0, "no run of 24");
+        Counts kept = Run({"--poolBlocks=100", "--reserve=50"});
+        NS_TEST_EXPECT_MSG_GT(kept["growth_refused"], scarce["growth_refused"], "the reserve");
+    }
+};
+
 /** Runs that end before their flows do, or have none. */
 class UnfinishedCase : public TestCase {
   public:
@@ -332,6 +407,9 @@ class BadInputCase : public TestCase {
             {{"--linkDelay=1s", "--window=bdp"}, "--ns3::EunomiaNic::Window: cannot be "},
             {{"--linkDelay=10s", "--compat=conweave-ns3"},
              "--ns3::EunomiaSwitch::Headroom: cannot be "},
+            {{"--reserve=65", "--poolBlocks=64"}, "--reserve: '65' is no whole number in 0..64"},
+            {{"--reserve=65", "--ns3::EunomiaNic::PoolBlocks=64"},
+             "--ns3::EunomiaNic::Reserve: 65 of 64 blocks"},
             {{"--poolBlocks=70000"}, "--ns3::EunomiaNic::PoolBlocks: 70000 blocks"},
             {{"--idleEpoch=0.00000001rtt"}, "--idleEpoch: must be in 1 ps..100000 s"},
             {{"--idleEpoch=100000000000rtt"}, "--idleEpoch: must be in 1 ps..100000 s"},
@@ -470,6 +548,7 @@ class EunomiaExperimentTestSuite : public TestSuite {
         AddTestCase(new DeterminismCase);
         AddTestCase(new AllocationCase);
         AddTestCase(new IncastCase);
+        AddTestCase(new ExhaustionCase);
         AddTestCase(new UnfinishedCase);
         AddTestCase(new BadInputCase);
         AddTestCase(new AttributesCase);

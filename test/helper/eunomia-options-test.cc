@@ -150,6 +150,8 @@ class DefaultsCase : public TestCase {
         NS_TEST_EXPECT_MSG_EQ(o.gateScope, "qp", "gateScope");
         NS_TEST_EXPECT_MSG_EQ(o.ackEvery, 1, "ackEvery");
         NS_TEST_EXPECT_MSG_EQ(o.poolBlocks, 1024, "poolBlocks");
+        NS_TEST_EXPECT_MSG_EQ(o.reserve, 0, "reserve");
+        NS_TEST_EXPECT_MSG_EQ(o.linkMetadata, true, "linkMetadata");
         NS_TEST_EXPECT_MSG_EQ(o.qpCap, 256, "qpCap");
         NS_TEST_EXPECT_MSG_EQ(o.idleEpochPs, 256'000'000, "idleEpoch");
         NS_TEST_EXPECT_MSG_EQ(o.idleEpochRtts, 0, "idleEpoch is a time");
@@ -218,6 +220,9 @@ const std::vector<Good> g_good = {
     {"--gateScope=message", [](const O &o) { return o.gateScope == "message"; }},
     {"--ackEvery=16", [](const O &o) { return o.ackEvery == 16; }},
     {"--poolBlocks=0", [](const O &o) { return o.poolBlocks == 0; }},
+    {"--reserve=1024", [](const O &o) { return o.reserve == 1024; }},
+    {"--linkMetadata=false", [](const O &o) { return !o.linkMetadata; }},
+    {"--linkMetadata", [](const O &o) { return o.linkMetadata; }},
     {"--qpCap=1", [](const O &o) { return o.qpCap == 1; }},
     {"--idleEpoch=1us",
      [](const O &o) { return o.idleEpochPs == 1'000'000 && o.idleEpochRtts == 0; }},
@@ -305,6 +310,8 @@ class BadCase : public TestCase {
             {"gateScope", {"", "flow"}},
             {"ackEvery", {"", "0", "65536", "all"}},
             {"poolBlocks", {"", "-1", "1000001"}},
+            {"reserve", {"", "-1", "1025", "64B"}},
+            {"linkMetadata", {"", "on", "0"}},
             {"qpCap", {"", "0", "4097"}},
             {"idleEpoch",
              {"", "0", "0us", "256", "rtt", "0rtt", "0.0rtt", "-1rtt", "1 rtt", "1e3rtt", "32RTT",
@@ -327,7 +334,8 @@ class BadCase : public TestCase {
                                       word << " gives: " << problem);
                 NS_TEST_EXPECT_MSG_EQ(problem.find('\n'), std::string::npos, word);
             }
-            static const std::set<std::string> switches = {"force", "legacy", "reorderLog"};
+            static const std::set<std::string> switches = {"force", "legacy", "reorderLog",
+                                                           "linkMetadata"};
             NS_TEST_EXPECT_MSG_EQ(Refusal({std::string("--") + row.option}).empty(),
                                   (switches.count(row.option) == 1),
                                   "--" << row.option << " without a value");
@@ -354,6 +362,9 @@ class BadCase : public TestCase {
         NS_TEST_EXPECT_MSG_EQ(Refusal({"--seed"}), "--seed: needs a value: --seed=...", "no value");
         NS_TEST_EXPECT_MSG_EQ(Refusal({}, false), "--out: needs a folder for the results",
                               "no out");
+        NS_TEST_EXPECT_MSG_EQ(Refusal({"--reserve=65", "--poolBlocks=64"}),
+                              "--reserve: '65' is no whole number in 0..64", "of a small pool");
+        NS_TEST_EXPECT_MSG_EQ(Refusal({"--reserve=64", "--poolBlocks=64"}), "", "all of it");
         NS_TEST_EXPECT_MSG_EQ(Refusal({"--leaves=1", "--hostsPerLeaf=1"}),
                               "--hostsPerLeaf: one host has nobody to talk to", "one host");
     }

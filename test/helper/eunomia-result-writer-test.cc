@@ -204,7 +204,7 @@ EunomiaSummary Example()
     summary.reorder.outOfOrder = 100;
     summary.reorder.maxSpan = 3;
     summary.reorder.spans = {0, 90, 0, 10};
-    summary.pool = {40, 41, 42, 43, 44, 45, 46, 47, 48, 12.5};
+    summary.pool = {40, 41, 42, 43, 44, 45, 46, 47, 48, 12.5, 80, 81, 82, 83, 84, 85};
     summary.gate = {50, 0, 51.25};
     summary.conservation = {60, 61, 62, 63, 64};
     summary.timing = {1.5, 70, 71};
@@ -259,7 +259,11 @@ class SummaryCase : public TestCase {
             "  \"pool\": {\n    \"blocks_peak\": 40,\n    \"bytes_peak\": 41,\n"
             "    \"qps_active_peak\": 42,\n    \"alloc\": 43,\n    \"alloc_miss\": 44,\n"
             "    \"cap_hit\": 45,\n    \"merge\": 46,\n    \"reclaim\": 47,\n"
-            "    \"fallback\": 48,\n    \"alloc_latency_p99_ns\": 12.500000\n  },\n"
+            "    \"fallback\": 48,\n    \"alloc_latency_p99_ns\": 12.500000,\n"
+            "    \"chain\": 80,\n    \"widen\": 81,\n    \"exhaustion\": {\n"
+            "      \"reclaim_early\": 82,\n      \"growth_refused\": 83,\n"
+            "      \"metadata_refused\": 84,\n      \"fragmented\": 85,\n"
+            "      \"window_nack\": 45,\n      \"fallback\": 48\n    }\n  },\n"
             "  \"gate\": {\n    \"completions\": 50,\n    \"early\": 0,\n"
             "    \"mean_wait_ns\": 51.250000\n  },\n"
             "  \"conservation\": {\n    \"frames_sent\": 60,\n    \"delivered\": 61,\n"

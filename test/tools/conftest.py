@@ -50,3 +50,33 @@ def tool():
         return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
     return run
+
+
+@pytest.fixture
+def stand_in(tmp_path, tool):
+    """stand_in("pool_size.py", SIMULATOR): a study with a made-up simulator, as a function of its
+    options; .out, .calls(). END in the simulator's environment is `end`. The text of the simulator
+    has {python}, {tests} (this folder) and {calls}, to which it appends its words."""
+
+    def make(study, simulator):
+        calls = tmp_path / "calls"
+        sim = tmp_path / "sim"
+        tests = os.path.join(ROOT, "test", "tools")
+        sim.write_text(simulator.format(python=sys.executable, tests=tests, calls=str(calls)))
+        sim.chmod(0o755)
+
+        def run(*options, end=0):
+            return tool(
+                study,
+                f"--sim={sim}",
+                f"--out={run.out}",
+                *options,
+                cwd=tmp_path,
+                env=dict(os.environ, END=str(end)),
+            )
+
+        run.out = tmp_path / "out"
+        run.calls = lambda: calls.read_text().splitlines() if calls.exists() else []
+        return run
+
+    return make

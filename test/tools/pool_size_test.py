@@ -2,16 +2,13 @@
 """The study of pool sizes, with a stand-in for the simulator."""
 
 import csv
-import os
 import random
 import statistics
-import sys
 
 import matplotlib.image
 import pytest
 
 import pool_size
-from conftest import ROOT
 
 # Writes a result whose figures follow from its options; END=STATUS makes the runs of 128 blocks with
 # seed 2 end so.
@@ -43,27 +40,8 @@ sys.exit(status)
 
 
 @pytest.fixture
-def house(tmp_path, tool):
-    """house(OPTION...): the tool with the stand-in; .out, .calls()."""
-    calls = tmp_path / "calls"
-    sim = tmp_path / "sim"
-    tests = os.path.join(ROOT, "test", "tools")
-    sim.write_text(SIMULATOR.format(python=sys.executable, tests=tests, calls=str(calls)))
-    sim.chmod(0o755)
-
-    def run(*options, end=0):
-        return tool(
-            "pool_size.py",
-            f"--sim={sim}",
-            f"--out={run.out}",
-            *options,
-            cwd=tmp_path,
-            env=dict(os.environ, END=str(end)),
-        )
-
-    run.out = tmp_path / "out"
-    run.calls = lambda: calls.read_text().splitlines() if calls.exists() else []
-    return run
+def house(stand_in):
+    return stand_in("pool_size.py", SIMULATOR)
 
 
 def test_a_row_a_run_and_a_picture(house):
