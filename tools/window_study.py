@@ -198,10 +198,15 @@ def _verdict(study, cap):
             f"  {rate} Gb/s: too small from load {study.loads[place]} on: refuses"
             f" {100 * study.refused(rate, cap)[place]:.1f} % of the early packets there;"
         )
-        cost = [100 * study.slower(rate, cap, -1, f"slowdown_{name}") for name in ("mean", "p99")]
+        resent = study.resent(rate, cap)
+        dearest = int(resent.argmax())
+        mean, p99 = (
+            100 * study.slower(rate, cap, dearest, name)
+            for name in ("slowdown_mean", "slowdown_p99")
+        )
         yield (
-            f"    at load {study.loads[-1]} {100 * study.resent(rate, cap)[-1]:.1f} % of the data"
-            f" packets are sent again; mean slowdown {cost[0]:+.1f} %, p99 {cost[1]:+.1f} %"
+            f"    at load {study.loads[dearest]} {100 * resent[dearest]:.1f} % of the data packets"
+            f" are sent again; mean slowdown {mean:+.1f} %, p99 {p99:+.1f} %"
         )
 
 
@@ -261,7 +266,7 @@ def draw(study):
     count = len(study.rates)
     figure, grid = plt.subplots(2, count, figsize=(2.2 + 3.4 * count, 7.0), squeeze=False)
     figure.subplots_adjust(
-        left=0.9 / (2.2 + 3.4 * count), right=0.985, top=0.95, bottom=0.15, hspace=0.3, wspace=0.26
+        left=0.9 / (2.2 + 3.4 * count), right=0.985, top=0.95, bottom=0.17, hspace=0.3, wspace=0.26
     )
     for row, (draw_panel, label) in enumerate(
         ((_draw_refused, "arrivals refused in a run"), (_draw_span, "PSNs ahead"))
@@ -277,7 +282,16 @@ def draw(study):
             if cap < axis.get_ylim()[1]:
                 axis.axhline(cap, color="#6e6e6e", linestyle=(0, (1, 1.2)), linewidth=1.2)
     handles, labels = grid[1][0].get_legend_handles_labels()
-    figure.legend(handles, labels, frameon=False, ncols=len(study.caps), loc="lower center")
+    figure.legend(
+        handles,
+        labels,
+        title="dotted: the caps",
+        title_fontsize=9,
+        handlelength=3,
+        frameon=False,
+        ncols=len(study.caps),
+        loc="lower center",
+    )
     return figure
 
 

@@ -97,7 +97,7 @@ def test_the_table_says_from_where_on_a_cap_is_too_small(house):
     assert small[0] == "  100 Gb/s: enough; refuses at most 0.00 % of the early packets"
     assert small[1] == "  400 Gb/s: too small from load 0.5 on: refuses 5.0 % of the early packets there;"
     cost = "1.0 % of the data packets are sent again; mean slowdown +2.5 %, p99 +0.6 %"
-    assert small[2] == f"    at load 0.8 {cost}"
+    assert small[2] == f"    at load 0.5 {cost}"
     assert medium[1].startswith("  400 Gb/s: too small from load 0.8 on: refuses 5.0 %")
     assert large[1].startswith("  400 Gb/s: enough")
     assert "found no memory" not in run.stdout
