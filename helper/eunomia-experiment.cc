@@ -29,6 +29,8 @@ constexpr int64_t WORKLOAD_STREAM = 0;
 constexpr int64_t SWITCH_STREAM = int64_t{1} << 32;
 /** Frame of conweave-ns3, which sets its switch constants whatever the payload. */
 constexpr uint32_t CONWEAVE_FRAME = 1048;
+/** Longer than any run. */
+constexpr const char *NO_TIMEOUT = "100000s";
 
 std::string Picoseconds(int64_t ps)
 {
@@ -246,6 +248,11 @@ void EunomiaExperiment::SetCompatibility()
     SetDefault("EunomiaSwitch::Headroom", static_cast<uint64_t>(wire) + 2 * CONWEAVE_FRAME);
     SetDefault("EunomiaSwitch::ResumeOffset", "16");
     SetDefault("EunomiaSwitch::PauseTime", "5us");
+    if (m_options.pfc) {
+        // Nothing is lost, so its IRN has no timer.
+        SetDefault("EunomiaNic::IrnRtoLow", NO_TIMEOUT);
+        SetDefault("EunomiaNic::IrnRtoHigh", NO_TIMEOUT);
+    }
 }
 
 void EunomiaExperiment::SetAttributes()
