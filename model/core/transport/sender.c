@@ -611,6 +611,17 @@ void eun_sender_forget_sacks(struct eun_sender *tx)
     }
 }
 
+int64_t eun_sender_deadline(const struct eun_sender *tx, const struct eun_sender_env *env)
+{
+    const uint32_t in_flight = tx->nxt - tx->una - tx->held;
+    if (in_flight == 0)
+        return INT64_MAX;
+    const int64_t rto = in_flight <= env->rto_low_packets ? env->rto_low_ps : env->rto_ps;
+    if (rto > INT64_MAX - tx->restart_ps)
+        return INT64_MAX;
+    return tx->restart_ps + rto;
+}
+
 bool eun_sender_timeout(struct eun_sender *tx, const struct eun_sender_env *env, int64_t now)
 {
     if (now < eun_sender_deadline(tx, env))
