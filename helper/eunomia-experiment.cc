@@ -29,6 +29,8 @@ constexpr int64_t WORKLOAD_STREAM = 0;
 constexpr int64_t SWITCH_STREAM = int64_t{1} << 32;
 /** Frame of conweave-ns3, which sets its switch constants whatever the payload. */
 constexpr uint32_t CONWEAVE_FRAME = 1048;
+/** Longer than any run. */
+constexpr const char *NO_TIMEOUT = "100000s";
 
 std::string Picoseconds(int64_t ps)
 {
@@ -89,6 +91,20 @@ std::string ValueType(const std::string &attribute)
 std::string BaseName(const std::string &path)
 {
     return path.substr(path.find_last_of('/') + 1);
+}
+
+/** Base round trip as conweave-ns3 has it: the transmissions of 1,000 B one way, and no answer. */
+int64_t ConweaveRtt(uint32_t links, const EunomiaOptions &options)
+{
+    return static_cast<int64_t>(
+        links * (2 * options.linkDelayPs + 1000 * 8e12 / static_cast<double>(options.linkRateBps)));
+}
+
+/** Bytes that the hosts' rate moves in a round trip. */
+uint64_t Bdp(int64_t rttPs, const EunomiaOptions &options)
+{
+    return static_cast<uint64_t>(static_cast<double>(rttPs) * 1e-12 *
+                                 static_cast<double>(options.linkRateBps) / 8);
 }
 
 uint64_t PeakRss()
@@ -202,9 +218,7 @@ void EunomiaExperiment::SetDefaults()
     const int64_t rtt = eun_base_rtt(&overhead, &path, o.mtu);
     SetIdleEpoch(rtt);
     if (o.window == "bdp") {
-        SetDefault("EunomiaNic::Window",
-                   static_cast<uint64_t>(static_cast<double>(rtt) * 1e-12 *
-                                         static_cast<double>(o.linkRateBps) / 8));
+        SetDefault("EunomiaNic::Window", Bdp(o.conweave ? ConweaveRtt(path.links, o) : rtt, o));
     } else if (o.window != "off") {
         SetDefault("EunomiaNic::Window", o.window);
     }
@@ -236,6 +250,11 @@ void EunomiaExperiment::SetCompatibility()
     SetDefault("EunomiaSwitch::Headroom", static_cast<uint64_t>(wire) + 2 * CONWEAVE_FRAME);
     SetDefault("EunomiaSwitch::ResumeOffset", "16");
     SetDefault("EunomiaSwitch::PauseTime", "5us");
+    if (m_options.pfc) {
+        // Nothing is lost, so its IRN has no timer.
+        SetDefault("EunomiaNic::IrnRtoLow", NO_TIMEOUT);
+        SetDefault("EunomiaNic::IrnRtoHigh", NO_TIMEOUT);
+    }
 }
 
 void EunomiaExperiment::SetAttributes()
@@ -265,17 +284,12 @@ void EunomiaExperiment::Build()
 
 uint64_t EunomiaExperiment::BdpBytes() const
 {
-    // conweave-ns3 counts one way's transmissions at 1,000 B and no answer: 104,000 B.
     int64_t longest = 0;
     for (uint32_t h = 1; h < m_fabric->GetNHosts(); h++) {
-        const uint32_t links = m_fabric->GetPathLength(0, h);
-        const int64_t theirs = static_cast<int64_t>(
-            links *
-            (2 * m_options.linkDelayPs + 1000 * 8e12 / static_cast<double>(m_options.linkRateBps)));
+        const int64_t theirs = ConweaveRtt(m_fabric->GetPathLength(0, h), m_options);
         longest = std::max(longest, m_options.conweave ? theirs : m_fabric->GetBaseRtt(0, h));
     }
-    return static_cast<uint64_t>(static_cast<double>(longest) * 1e-12 *
-                                 static_cast<double>(m_options.linkRateBps) / 8);
+    return Bdp(longest, m_options);
 }
 
 int64_t EunomiaExperiment::BaseRttPs() const
@@ -463,6 +477,7 @@ void EunomiaExperiment::SummarisePool(EunomiaSummary &s) const
     for (uint32_t h = 0; h < m_fabric->GetNHosts(); h++) {
         const auto nic = m_fabric->GetNic(h);
         s.pool.fallback += nic->GetFallbacks();
+        s.pool.bytesPeak = std::max(s.pool.bytesPeak, nic->GetBitmapBytes());
         if (!nic->GetReorder()) {
             continue;
         }
@@ -484,7 +499,7 @@ void EunomiaExperiment::SummarisePool(EunomiaSummary &s) const
             eun_wait_histogram_add(&latencies, eun_controller_latencies(nic->GetController()));
         }
     }
-    s.pool.bytesPeak = 2 * s.pool.blocksPeak;
+    s.pool.bytesPeak = std::max(s.pool.bytesPeak, 2 * s.pool.blocksPeak);
     if (s.pool.alloc > 0) {
         // Nothing is counted where allocations take no time.
         const int64_t p99 = eun_wait_histogram_quantile(&latencies, 0.99);

@@ -129,7 +129,8 @@ EunomiaOptions::EunomiaOptions()
           {"lb", "spray", "load balancer: " + Join(Names(eun_balancers))},
           {"transport", "eunomia", "transport: " + Join(Names(eun_transports))},
           {"cc", "dcqcn", "congestion control: " + Join(Names(eun_ccs))},
-          {"window", "off", "cap on a QP's payload in flight: off, bdp, or bytes"},
+          {"window", "off",
+           "cap on a QP's payload in flight: off, bdp, or bytes; irn: bdp or bytes"},
           {"pfc", "on", "on, off"},
           {"buffer", "9MiB", "shared buffer of a switch"},
           {"mtu", "1024", "payload bytes a packet, 256..9000 (1000 with conweave-ns3)"},
@@ -326,14 +327,7 @@ void EunomiaOptions::ResolveTransport()
 {
     transport = Choice("transport", Names(eun_transports));
     cc = Choice("cc", Names(eun_ccs));
-    window = Value("window");
-    if (window != "off" && window != "bdp") {
-        const uint64_t bytes = EunomiaParseSize("--window", window);
-        if (bytes > UINT32_MAX) {
-            throw EunomiaInputError("--window", 0, "", "'" + window + "' is 4 GiB or more");
-        }
-        window = std::to_string(bytes);
-    }
+    ResolveWindow();
     mtu = static_cast<uint32_t>(Integer("mtu", 256, 9000));
     flatOverhead =
         Value("overhead") == "roce" ? 0 : static_cast<uint32_t>(Integer("overhead", 1, 1000));
@@ -354,6 +348,28 @@ void EunomiaOptions::ResolveTransport()
     pipelines = static_cast<uint32_t>(Integer("pipelines", 1, 1024));
     cacheBlocks = static_cast<uint32_t>(Integer("cacheBlocks", 0, 1024));
     ResolveIdleEpoch();
+}
+
+void EunomiaOptions::ResolveWindow()
+{
+    window = Value("window");
+    if (window != "off" && window != "bdp") {
+        const uint64_t bytes = EunomiaParseSize("--window", window);
+        if (bytes > UINT32_MAX) {
+            throw EunomiaInputError("--window", 0, "", "'" + window + "' is 4 GiB or more");
+        }
+        window = std::to_string(bytes);
+    }
+    if (eun_transport_find(transport.c_str())->ordering != EUN_ORDERING_FIXED) {
+        return;
+    }
+    if (!Find("window").given) {
+        window = "bdp";
+    } else if (window == "off" || window == "0") {
+        throw EunomiaInputError("--window", 0, "",
+                                "'" + Value("window") + "' is no window, but " + transport +
+                                    " has one, and a bitmap as long: bdp, or bytes");
+    }
 }
 
 void EunomiaOptions::ResolveIdleEpoch()

@@ -29,6 +29,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 SCHEMES = {
     "ecmp+gbn": ["--lb=ecmp", "--transport=gbn", "--verb=send"],
+    "ecmp+irn": ["--lb=ecmp", "--transport=irn", "--verb=send"],
     "spray+gbn": ["--lb=spray", "--transport=gbn", "--verb=send"],
     "spray+eunomia": ["--lb=spray", "--transport=eunomia", "--verb=send"],
     "spray+eunomia-write": ["--lb=spray", "--transport=eunomia", "--verb=write", "--gate=sender"],

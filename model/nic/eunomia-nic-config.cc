@@ -9,6 +9,8 @@
 #include "ns3/string.h"
 #include "ns3/uinteger.h"
 
+#include <algorithm>
+
 namespace ns3 {
 
 NS_OBJECT_ENSURE_REGISTERED(EunomiaNic);
@@ -74,9 +76,12 @@ TypeId EunomiaNic::AddTransportAttributes(TypeId tid)
         .AddAttribute("FirstPsn", "First PSN of every QP.", UintegerValue(0),
                       MakeUintegerAccessor(&EunomiaNic::m_firstPsn),
                       MakeUintegerChecker<uint32_t>())
-        .AddAttribute("Window", "Most payload bytes that a QP has in flight; 0: no limit.",
-                      UintegerValue(0), MakeUintegerAccessor(&EunomiaNic::m_window),
-                      MakeUintegerChecker<uint32_t>())
+        .AddAttribute(
+            "Window",
+            "Most payload bytes that a QP has in flight; 0: no limit. Transport irn needs "
+            "one of up to 4096 packets.",
+            UintegerValue(0), MakeUintegerAccessor(&EunomiaNic::m_window),
+            MakeUintegerChecker<uint32_t>())
         .AddAttribute("AckEvery", "In-order packets that one ACK covers.", UintegerValue(1),
                       MakeUintegerAccessor(&EunomiaNic::m_ackEvery),
                       MakeUintegerChecker<uint32_t>(1))
@@ -88,12 +93,27 @@ TypeId EunomiaNic::AddTransportAttributes(TypeId tid)
         .AddAttribute("NackInterval", "A go-back-N NACK for the same PSN repeats after this.",
                       TimeValue(MicroSeconds(4)), MakeTimeAccessor(&EunomiaNic::m_nackInterval),
                       MakeTimeChecker(Time(0)))
-        .AddAttribute("RetransmitTimeout", "No progress for this long: send again.",
+        .AddAttribute("RetransmitTimeout",
+                      "No progress for this long: send again. Transport irn has two of its own.",
                       TimeValue(MilliSeconds(4)), MakeTimeAccessor(&EunomiaNic::m_rto),
                       MakeTimeChecker(Time(1)))
-        .AddAttribute("RetryLimit", "Timeouts in a row without progress before the QP fails.",
-                      UintegerValue(7), MakeUintegerAccessor(&EunomiaNic::m_retryLimit),
-                      MakeUintegerChecker<uint32_t>(1));
+        .AddAttribute("IrnRtoLow",
+                      "Timeout of transport irn while at most IrnRtoLowPackets are in flight.",
+                      TimeValue(MicroSeconds(100)), MakeTimeAccessor(&EunomiaNic::m_irnRtoLow),
+                      MakeTimeChecker(Time(1)))
+        .AddAttribute("IrnRtoHigh", "Timeout of transport irn while more packets are in flight.",
+                      TimeValue(MicroSeconds(320)), MakeTimeAccessor(&EunomiaNic::m_irnRtoHigh),
+                      MakeTimeChecker(Time(1)))
+        .AddAttribute("IrnRtoLowPackets",
+                      "Packets in flight up to which IrnRtoLow holds; 0: IrnRtoHigh always.",
+                      UintegerValue(3), MakeUintegerAccessor(&EunomiaNic::m_irnRtoLowPackets),
+                      MakeUintegerChecker<uint32_t>())
+        .AddAttribute(
+            "RetryLimit",
+            "Timeouts in a row without progress before the QP fails. Transport irn, whose "
+            "timeouts are shorter, makes as many more as fit in a RetransmitTimeout.",
+            UintegerValue(7), MakeUintegerAccessor(&EunomiaNic::m_retryLimit),
+            MakeUintegerChecker<uint32_t>(1));
 }
 
 TypeId EunomiaNic::AddOrderingAttributes(TypeId tid)
@@ -199,6 +219,7 @@ std::string EunomiaNic::Configure()
     if (problem.empty()) {
         problem = ConfigureStaging();
     }
+    ConfigureLimits();
     if (problem.empty()) {
         problem = ConfigureOrdering();
     }
@@ -206,6 +227,12 @@ std::string EunomiaNic::Configure()
         return problem;
     }
     ConfigureCongestion();
+    m_configured = true;
+    return "";
+}
+
+void EunomiaNic::ConfigureLimits()
+{
     m_txEnv.mtu = m_mtu;
     m_txEnv.cap_psns = m_qpCap;
     m_txEnv.window_bytes = m_window;
@@ -215,8 +242,6 @@ std::string EunomiaNic::Configure()
     m_rxEnv.ack_every = m_ackEvery;
     m_rxEnv.sack_every = m_sackEvery;
     m_rxEnv.fallback_after = m_fallbackAfter;
-    m_configured = true;
-    return "";
 }
 
 std::string EunomiaNic::ConfigureNames()
@@ -254,6 +279,9 @@ std::string EunomiaNic::ConfigureGate()
         return "GateScope: there is no scope " + m_gateScope;
     }
     m_txEnv.gate_scope_message = m_gateScope == "message";
+    if (m_txEnv.gate == EUN_GATE_RECEIVER && m_transport->ordering == EUN_ORDERING_FIXED) {
+        return "Gate: transport " + m_transportName + " has no staging, which gate receiver needs";
+    }
     return "";
 }
 
@@ -274,9 +302,43 @@ std::string EunomiaNic::ConfigureStaging()
 
 std::string EunomiaNic::ConfigureOrdering()
 {
-    if (!m_transport->tolerates_reordering) {
+    switch (m_transport->ordering) {
+    case EUN_ORDERING_POOL:
+        return ConfigurePool();
+    case EUN_ORDERING_FIXED:
+        return ConfigureBitmap();
+    default:
         return "";
     }
+}
+
+std::string EunomiaNic::ConfigureBitmap()
+{
+    const uint64_t packets = (uint64_t{m_window} + m_mtu - 1) / m_mtu;
+    if (packets == 0 || packets > EUN_FIXED_CAP_MAX) {
+        return "Window: transport " + m_transportName + " needs 1 to " +
+               std::to_string(EUN_FIXED_CAP_MAX) + " packets, which its bitmap is for; " +
+               std::to_string(m_window) + " bytes are " + std::to_string(packets);
+    }
+    NS_ABORT_MSG_UNLESS(
+        eun_fixed_shape_init(&m_shape, static_cast<uint32_t>((packets + 63) / 64 * 64)),
+        "the window was checked");
+    m_rxEnv.fixed = &m_shape;
+    m_txEnv.cap_psns = m_shape.cap;
+    m_txEnv.window_psns = static_cast<uint32_t>(packets);
+    m_txEnv.rto_ps = m_irnRtoHigh.GetTimeStep();
+    m_txEnv.rto_low_ps = m_irnRtoLow.GetTimeStep();
+    m_txEnv.rto_low_packets = m_irnRtoLowPackets;
+    // A QP gives up after as long a silence as with the one timeout of the other transports.
+    const int64_t shortest = std::min(m_txEnv.rto_ps, m_txEnv.rto_low_ps);
+    const int64_t more = std::max<int64_t>(1, m_rto.GetTimeStep() / shortest);
+    m_txEnv.retry_limit = static_cast<uint32_t>(
+        std::min<int64_t>(UINT32_MAX, std::min<int64_t>(UINT32_MAX, more) * m_retryLimit));
+    return "";
+}
+
+std::string EunomiaNic::ConfigurePool()
+{
     eun_reorder_config config{};
     config.blocks = m_poolBlocks;
     config.banks = m_banks;

@@ -124,6 +124,12 @@ uint32_t EunomiaNic::OpenReceiver(EunomiaNic *peer, const TxQp &peerQp)
     if (m_reorder) {
         NS_ABORT_MSG_UNLESS(eun_reorder_open(m_reorder, number), "out of memory");
     }
+    if (m_rxEnv.fixed) {
+        if (!qp.bitmap) {
+            qp.bitmap = std::make_unique<uint64_t[]>(m_shape.words);
+        }
+        eun_receiver_lend(&qp.rx, &m_shape, qp.bitmap.get());
+    }
     qp.open = true;
     qp.nextCnpPs = 0;
     qp.peer = peer;

@@ -99,12 +99,17 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     uint32_t GetMaxFrame() const;
     uint32_t GetMtu() const { return m_mtu; }
     eun_gate GetGate() const { return m_txEnv.gate; }
-    /** Null for transports that never hold packets. */
+    /** Null for transports that hold packets elsewhere, or never. */
     const eun_reorder *GetReorder() const { return m_reorder; }
     /** Null where allocations take no time. */
     const eun_controller *GetController() const
     {
         return m_pipelines ? m_pipelines->GetController() : nullptr;
+    }
+    /** Bytes of the bitmaps of all responder QPs so far, for transports with EUN_ORDERING_FIXED. */
+    uint64_t GetBitmapBytes() const
+    {
+        return m_rxEnv.fixed ? m_rx.size() * m_shape.words * sizeof(uint64_t) : 0;
     }
     uint64_t GetFallbacks() const { return m_rxEnv.fallbacks; }
     uint64_t GetFramesMade(EunomiaFrameKind kind) const { return m_made[static_cast<int>(kind)]; }
@@ -164,6 +169,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     /** Responder half. */
     struct RxQp {
         eun_receiver rx{};
+        std::unique_ptr<uint64_t[]> bitmap; //!< of `rx`, where the transport has one; kept
         int64_t nextCnpPs = 0;
         EunomiaNic *peer = nullptr;
         uint32_t peerQp = 0;
@@ -236,7 +242,10 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     EunomiaFrame *NewControl(EunomiaFrameKind kind, uint32_t bytes, const RxQp &qp);
     std::string ConfigureNames();
     std::string ConfigureGate();
+    void ConfigureLimits();
     std::string ConfigureOrdering();
+    std::string ConfigurePool();
+    std::string ConfigureBitmap();
     std::string ConfigurePipelines();
     std::string ConfigureStaging();
     void RequireConfigured();
@@ -261,6 +270,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     eun_cc_config m_ccConfig{};
     eun_overhead m_overhead{};
     eun_reorder *m_reorder = nullptr;
+    eun_fixed_shape m_shape{};
     eun_staging m_staging{};
     std::unique_ptr<EunomiaNicPipelines> m_pipelines; //!< null where allocations take no time
     std::array<ReadyList, 8> m_ready;
@@ -321,6 +331,9 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     uint32_t m_firstPsn;
     Time m_nackInterval;
     Time m_rto;
+    Time m_irnRtoLow;
+    Time m_irnRtoHigh;
+    uint32_t m_irnRtoLowPackets;
     Time m_alphaInterval;
     Time m_decreaseInterval;
     Time m_increaseInterval;

@@ -60,6 +60,9 @@ class SchemesCase : public TestCase {
             {"--lb=spray", "--transport=eunomia", "--verb=write", "--gate=receiver",
              "--allocTime=500ns", "--cacheBlocks=1", "--pipelines=3", "--banks=2", "--qp=pair"},
             {"--lb=ecmp", "--transport=gbn", "--compat=conweave-ns3"},
+            {"--lb=ecmp", "--transport=irn", "--compat=conweave-ns3"},
+            {"--lb=ecmp", "--transport=irn", "--pfc=off", "--buffer=60KB", "--cc=none"},
+            {"--lb=spray", "--transport=irn", "--window=20KB", "--verb=write", "--qp=pair"},
             {"--lb=ecmp", "--transport=gbn", "--mtu=4096", "--linkRate=2400Gbps",
              "--linkDelay=300ns"},
             {"--lb=ecmp", "--transport=gbn", "--window=10KB", "--linkRate=123.456789Gbps"},
@@ -405,6 +408,12 @@ class BadInputCase : public TestCase {
             {{"--buffer=1"}, "--ns3::EunomiaSwitch::BufferSize: 1 bytes leave no pool"},
             {{"--linkDelay=1s"}, "--ns3::EunomiaSwitch::BufferSize: 9437184 bytes leave no pool"},
             {{"--linkDelay=1s", "--window=bdp"}, "--ns3::EunomiaNic::Window: cannot be "},
+            {{"--transport=irn", "--linkDelay=1ms"},
+             "--ns3::EunomiaNic::Window: transport irn needs 1 to 4096 packets"},
+            {{"--transport=irn", "--window=off"}, "--window: 'off' is no window, but irn has one"},
+            {{"--transport=irn", "--window=0B"}, "--window: '0B' is no window, but irn has one"},
+            {{"--transport=irn", "--gate=receiver"},
+             "--ns3::EunomiaNic::Gate: transport irn has no staging"},
             {{"--linkDelay=10s", "--compat=conweave-ns3"},
              "--ns3::EunomiaSwitch::Headroom: cannot be "},
             {{"--reserve=65", "--poolBlocks=64"}, "--reserve: '65' is no whole number in 0..64"},
@@ -505,6 +514,45 @@ class AttributesCase : public TestCase {
     std::string m_summary;
 };
 
+/** The window of irn is the fabric's BDP, that of conweave-ns3 with its deviations. */
+class IrnCase : public TestCase {
+  public:
+    IrnCase() : TestCase("windows and timeouts of irn") {}
+
+  private:
+    void DoRun() override
+    {
+        const std::string plain = Summary({"--lb=ecmp"});
+        const auto bdp = static_cast<uint64_t>(EunomiaTestNumber(plain, "bdp_bytes"));
+        NS_TEST_EXPECT_MSG_GT(bdp, 100'000, "100 Gb/s for 8 us and more");
+        Has(plain, "Window", std::to_string(bdp));
+        Has(plain, "IrnRtoLow", "+100000000.0ps");
+        // 128 PSNs, two bits each, in the one slot that a flow needs.
+        NS_TEST_EXPECT_MSG_EQ(EunomiaTestNumber(plain, "bytes_peak"), 32, "bitmap");
+        Has(Summary({"--lb=ecmp", "--window=20KB"}), "Window", "20000");
+        const std::string theirs = Summary({"--lb=ecmp", "--compat=conweave-ns3"});
+        Has(theirs, "Window", "104000");
+        Has(theirs, "IrnRtoLow", "+100000000000000000.0ps");
+        Has(Summary({"--lb=ecmp", "--compat=conweave-ns3", "--pfc=off"}), "IrnRtoHigh",
+            "+320000000.0ps");
+    }
+
+    void Has(const std::string &summary, const std::string &attribute, const std::string &value)
+    {
+        const std::string text = "\"ns3::EunomiaNic::" + attribute + "\": \"" + value + '"';
+        NS_TEST_EXPECT_MSG_NE(summary.find(text), std::string::npos, text);
+    }
+
+    static std::string Summary(const Words &words)
+    {
+        EunomiaTestFolder temp;
+        EunomiaTestRun(g_small + words +
+                       Words{"--transport=irn", "--out=" + temp.Path("out"),
+                             "--flows=" + temp.Write("x.flows", "1\n0 1 3 100 2.0\n")});
+        return EunomiaTestFolder::Read(temp.Path("out/summary.json"));
+    }
+};
+
 /** An idle epoch in round trips is that many of the longest base RTT that the fabric has. */
 class IdleEpochCase : public TestCase {
   public:
@@ -552,6 +600,7 @@ class EunomiaExperimentTestSuite : public TestSuite {
         AddTestCase(new UnfinishedCase);
         AddTestCase(new BadInputCase);
         AddTestCase(new AttributesCase);
+        AddTestCase(new IrnCase);
         AddTestCase(new IdleEpochCase);
     }
 };

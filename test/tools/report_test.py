@@ -69,7 +69,7 @@ def test_it_needs_nothing_else(clos, drawn):
 def test_it_opens_with_the_verdict_and_holds_the_figures(clos, drawn):
     page = Page(drawn[1])
     text = " ".join(page.text)
-    assert "4 schemes on AliStorage2019 at 50\u2009% load" in text
+    assert "5 schemes on AliStorage2019 at 50\u2009% load" in text
     assert "8\u00d78 Clos, 128 hosts, 100 Gb/s links, 1,500 flows" in text
     verdict = text.index("spray+eunomia finishes flows fastest")
     assert verdict < text.index("In numbers") < text.index("Set-up") < text.index("The runs")

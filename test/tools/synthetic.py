@@ -17,6 +17,7 @@ SIZES = ((4000, 0.23), (8000, 0.69), (32000, 0.9), (128000, 0.97), (2_000_000, 1
 # mean excess slowdown, tail weight, pauses, share resent, early packets a flow, uplink skew, gate ns
 PROFILES = {
     "ecmp+gbn": (0.45, 1.15, 160, 0.02, 0, 1.0, 0),
+    "ecmp+irn": (0.35, 1.0, 0, 0.0, 0, 1.0, 0),
     "spray+gbn": (1.6, 1.0, 220, 0.38, 6, 0.15, 0),
     "spray+eunomia": (0.14, 0.8, 3, 0.0, 6, 0.15, 0),
     "spray+eunomia-write": (0.22, 0.8, 5, 0.0, 6, 0.15, 4200),

@@ -74,7 +74,7 @@ def test_text_shows_the_same_figures(clos, tool):
             assert cell == pytest.approx(figures[key], abs=0.00501), (place, name)
     assert shown["PFC", "pauses sent"] == [figures["pfc_pauses"] for figures in want]
     assert shown["Loss", "packets retransmitted"] == [f["retransmitted"] for f in want]
-    assert shown["Order", "mean gate wait (us)"] == [0, 0, 0, 4.2]
+    assert shown["Order", "mean gate wait (us)"] == [0, 0, 0, 0, 4.2]
 
 
 def test_the_verdict_follows_the_table(clos, tool):

@@ -24,23 +24,25 @@ enum eun_feedback_kind {
     EUN_FEEDBACK_NONE,
     EUN_FEEDBACK_ACK,  /**< the contiguous prefix is `expected` */
     EUN_FEEDBACK_SACK, /**< as ACK, and `psn` arrived ahead of it; advisory */
-    EUN_FEEDBACK_NACK, /**< as ACK, and `psn` was refused for `reason` */
+    EUN_FEEDBACK_NACK, /**< as ACK, and `psn` was refused for `reason`, or (EUN_NACK_HELD) kept */
 };
 
-/** Why a packet was refused. Stable numbers: they travel in the NACK. */
+/** What a NACK is about, mostly why a packet was refused. Stable numbers: they travel in the NACK.
+ */
 enum eun_nack_reason {
     EUN_NACK_SEQUENCE = 0, /**< go-back-N receiver: out of order, go back to `expected` */
     EUN_NACK_CAP = 1,      /**< beyond the per-QP cap */
     EUN_NACK_MEMORY = 2,   /**< the pool had no room */
     EUN_NACK_STAGING = 3,  /**< receiver gate: no room to stage a Last packet */
     EUN_NACK_DEGRADED = 4, /**< QP fell back to go-back-N: forget SACKs, go back to `expected` */
+    EUN_NACK_HELD = 5,     /**< IRN: `psn` came out of order and is kept, `expected` is missing */
 };
 
 struct eun_feedback {
     uint8_t kind;      /**< enum eun_feedback_kind */
     uint8_t reason;    /**< enum eun_nack_reason, of a NACK */
     uint32_t expected; /**< receiver's cumulative point: next PSN expected */
-    uint32_t psn;      /**< SACKed or refused PSN */
+    uint32_t psn;      /**< PSN that was SACKed, or that made the NACK */
 };
 
 #endif

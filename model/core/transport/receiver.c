@@ -12,6 +12,13 @@ void eun_receiver_init(struct eun_receiver *rx, uint32_t qp, uint32_t first_psn)
         .qp = qp, .expected = first_psn, .head = first_psn, .staged = EUN_STAGING_NONE};
 }
 
+void eun_receiver_lend(struct eun_receiver *rx, const struct eun_fixed_shape *shape,
+                       uint64_t *words)
+{
+    eun_fixed_clear(shape, words);
+    rx->bitmap = words;
+}
+
 void eun_receiver_close(struct eun_receiver *rx, struct eun_receiver_env *env)
 {
     if (env->staging)
@@ -102,8 +109,9 @@ struct eun_feedback eun_receiver_recover(struct eun_receiver *rx, struct eun_rec
                                          int64_t now)
 {
     struct eun_rx_verdict out = {0};
-    if (env->reorder)
-        eun_reorder_lose(env->reorder, rx->qp);
+    if (!env->reorder)
+        return out.feedback;
+    eun_reorder_lose(env->reorder, rx->qp);
     if (rx->ahead && !rx->degraded) {
         eun_receiver_degrade(rx, env);
         nack_gap(rx, env, rx->farthest, EUN_NACK_DEGRADED, now, &out);

@@ -4,6 +4,7 @@
 
 /** The responder's half of a QP: takes data packets, answers with ACK, SACK or NACK. */
 
+#include "../reorder/fixed-bitmap.h"
 #include "../reorder/reorder.h"
 #include "packet.h"
 
@@ -18,7 +19,8 @@ struct eun_staging;
 
 /** What the receivers of one NIC share; lives as long as the NIC. */
 struct eun_receiver_env {
-    struct eun_reorder *reorder; /**< NULL for transports that never hold packets */
+    struct eun_reorder *reorder;         /**< of transports with EUN_ORDERING_POOL, else NULL */
+    const struct eun_fixed_shape *fixed; /**< of transports with EUN_ORDERING_FIXED, else NULL */
     int64_t nack_interval_ps;    /**< a go-back-N NACK for the same PSN repeats after this */
     uint32_t ack_every;          /**< in-order packets an ACK covers, >= 1; a Last always asks */
     uint32_t sack_every;         /**< held packets of which one is SACKed, 0 as 1 */
@@ -63,6 +65,7 @@ struct eun_receiver {
     uint32_t refusals;     /**< memory refusals since the prefix last moved */
     uint32_t nacked;       /**< expected PSN of the last go-back-N NACK */
     int64_t nack_again_ps; /**< when it may be repeated */
+    uint64_t *bitmap;      /**< what is held; see eun_receiver_lend() */
     uint32_t staged;       /**< slot of the first of its Lasts that wait, or EUN_STAGING_NONE */
     uint32_t copying;      /**< slot of the newest of its Lasts that are being copied, ... */
     uint32_t copies;       /**< ... how many these are; 0: `copying` means nothing */
@@ -88,9 +91,18 @@ struct eun_transport;
 void eun_receiver_init(struct eun_receiver *rx, uint32_t qp, uint32_t first_psn);
 
 /**
+ * `rx`, which was initialised just now, keeps what it holds in `words`, an array of `shape->words`;
+ * `shape` is also that of its environment. The caller owns the array, which is emptied here, and
+ * leaves it alone until eun_receiver_close(). For transports with EUN_ORDERING_FIXED.
+ */
+void eun_receiver_lend(struct eun_receiver *rx, const struct eun_fixed_shape *shape,
+                       uint64_t *words);
+
+/**
  * The ordering memory of `rx` was found to be corrupt: forgets all that lies ahead of the
  * cumulative point, its blocks leak until eun_reorder_scrub(), and works as go-back-N until that
  * has come again. Result: the NACK to send at `now`; kind NONE where nothing can have been held.
+ * For transports with EUN_ORDERING_POOL; no effect on others.
  */
 struct eun_feedback eun_receiver_recover(struct eun_receiver *rx, struct eun_receiver_env *env,
                                          int64_t now);

@@ -54,11 +54,14 @@ struct eun_sender {
     bool degraded;      /**< `in_order_only` for a while */
     bool unstamped;     /**< some held Last has no time yet */
     bool skip_sacked;   /**< the sweep leaves out what is SACKed */
+    bool recovering;    /**< una has not yet come to `recover_until` */
     struct eun_scoreboard board;
     struct eun_tx_slot inline_slot;
     /* What gate and recovery use. */
     uint32_t degraded_until; /**< una from which the QP is no longer degraded */
     uint32_t back_at;        /**< una of the last go-back, while degraded */
+    uint32_t recover_until;  /**< una that ends the recovery, while there is one */
+    uint32_t sacked_end;     /**< one past the highest PSN SACKed, where any is */
     uint64_t resend_message; /**< message of `resend` */
     uint64_t first_held;     /**< message of the oldest held Last, where there is one */
     uint64_t stamp_from;     /**< first message whose hold may lack a time */
@@ -85,6 +88,30 @@ static inline bool eun_sender_is_back(const struct eun_sender *tx)
 
 /** Everything from una on that was sent and is not SACKed is sent again. */
 void eun_sender_resend_missing(struct eun_sender *tx);
+
+/**
+ * Loss was noticed: until all that has been sent so far is acknowledged, the sender is recovering.
+ * What that means is the policy's business.
+ */
+void eun_sender_begin_recovery(struct eun_sender *tx);
+
+/** A sweep is under way. */
+static inline bool eun_sender_is_sweeping(const struct eun_sender *tx)
+{
+    return tx->resend != tx->resend_end;
+}
+
+/**
+ * What is not SACKed of [una, `end`), which was sent, is sent again, before anything new. For
+ * policies that note no refusals: those would be sent again as well.
+ */
+void eun_sender_sweep_to(struct eun_sender *tx, uint32_t end);
+
+/**
+ * As eun_sender_sweep_to(), but from where the sweep is that is under way or, while recovering, was
+ * the last one: nothing is sent twice. `end` lies past una; no effect where the sweep goes as far.
+ */
+void eun_sender_sweep_on(struct eun_sender *tx, uint32_t end);
 
 /** `psn` is known to have arrived. Ignored where it cannot have. */
 void eun_sender_note_sack(struct eun_sender *tx, const struct eun_sender_env *env, uint32_t psn,

@@ -54,6 +54,9 @@ static const char *check_cursors(const struct eun_sender *tx)
     }
     if (eun_psn_before(tx->nxt, tx->una))
         return "nxt before una";
+    if (tx->recovering &&
+        (tx->recover_until == tx->una || !is_outstanding(tx, tx->una, tx->recover_until)))
+        return "recovery that ends outside (una, nxt]";
     if (tx->resend != tx->resend_end) {
         if (!is_outstanding(tx, tx->resend, tx->resend_end))
             return "sweep outside [una, nxt)";
@@ -71,6 +74,8 @@ static const char *check_sets(const struct eun_sender *tx)
         marked += (uint32_t)__builtin_popcountll(tx->board.words[i]);
     if (marked != tx->board.count)
         return "count of SACKed PSNs";
+    if (marked > 0 && !eun_scoreboard_has(&tx->board, tx->una, tx->sacked_end - 1u))
+        return "highest PSN SACKed is another";
     for (uint32_t i = 0; i < tx->refused.count; i++) {
         const struct eun_refused_range *range = &tx->refused.range[i];
         if (range->first == range->end || !is_outstanding(tx, range->first, range->end))

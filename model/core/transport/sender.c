@@ -168,7 +168,7 @@ static inline bool new_ready(const struct eun_sender *tx, const struct eun_sende
 {
     const uint32_t ahead = tx->nxt - tx->una;
     if (tx->cur == tx->end || ahead >= EUN_PSN_WINDOW_MAX - 1u || ahead >= tx->allowance.packets ||
-        !within_cap(tx, env))
+        (env->window_psns > 0 && ahead >= env->window_psns) || !within_cap(tx, env))
         return false;
     if (env->window_bytes == 0 || tx->inflight == 0)
         return true;
@@ -177,7 +177,7 @@ static inline bool new_ready(const struct eun_sender *tx, const struct eun_sende
 }
 
 /** Is anything to be sent but new packets? */
-static inline bool is_recovering(const struct eun_sender *tx)
+static inline bool has_old_work(const struct eun_sender *tx)
 {
     return (tx->freed | (tx->resend ^ tx->resend_end) | tx->refused.count) != 0;
 }
@@ -190,7 +190,7 @@ static bool recovery_ready(const struct eun_sender *tx, const struct eun_sender_
 
 static inline bool is_ready(const struct eun_sender *tx, const struct eun_sender_env *env)
 {
-    if (is_recovering(tx)) {
+    if (has_old_work(tx)) {
         if (recovery_ready(tx, env))
             return true;
         /* New packets wait for the sweep, though it waits itself. */
@@ -328,7 +328,7 @@ bool eun_sender_next(struct eun_sender *tx, const struct eun_sender_env *env, in
                      struct eun_tx_packet *out)
 {
     eun_sender_stamp(tx, now);
-    if (!is_recovering(tx) || !take_recovery(tx, env, out)) {
+    if (!has_old_work(tx) || !take_recovery(tx, env, out)) {
         if (tx->resend != tx->resend_end || !new_ready(tx, env))
             return false;
         take_new(tx, env, out);
@@ -390,6 +390,8 @@ static void catch_up(struct eun_sender *tx, const struct eun_sender_env *env, in
         tx->degraded = false;
         tx->in_order_only = false;
     }
+    if (tx->recovering && !eun_psn_before(tx->una, tx->recover_until))
+        tx->recovering = false;
     if (tx->resend != tx->resend_end) {
         if (!eun_psn_before(tx->una, tx->resend_end)) {
             tx->resend = tx->resend_end;
@@ -437,7 +439,7 @@ static void acknowledge(struct eun_sender *tx, const struct eun_sender_env *env,
     eun_allowance_grow(&tx->allowance, moved, reach(env));
     tx->timeouts = 0;
     tx->restart_ps = now;
-    if (is_recovering(tx) || tx->degraded || (tx->held | tx->parked) > 0)
+    if (has_old_work(tx) || tx->degraded || tx->recovering || (tx->held | tx->parked) > 0)
         catch_up(tx, env, now);
 }
 
@@ -459,19 +461,25 @@ void eun_sender_feedback(struct eun_sender *tx, const struct eun_sender_env *env
     update_holds(tx, env, now);
 }
 
-static void start_sweep(struct eun_sender *tx, bool skip_sacked)
+static void sweep(struct eun_sender *tx, uint32_t end, bool skip_sacked)
+{
+    tx->resend = tx->una;
+    tx->resend_end = end;
+    tx->resend_message = tx->done;
+    tx->skip_sacked = skip_sacked;
+    tx->sweep++;
+    settle_sweep(tx);
+}
+
+/** A sweep of everything that was sent. */
+static void sweep_all(struct eun_sender *tx, bool skip_sacked)
 {
     for (uint64_t i = tx->done; tx->parked > 0; i++) {
         tx->parked -= slot_at(tx, i)->parked;
         slot_at(tx, i)->parked = false;
     }
     tx->refused.count = 0;
-    tx->resend = tx->una;
-    tx->resend_end = tx->nxt;
-    tx->resend_message = tx->done;
-    tx->skip_sacked = skip_sacked;
-    tx->sweep++;
-    settle_sweep(tx);
+    sweep(tx, tx->nxt, skip_sacked);
 }
 
 void eun_sender_go_back(struct eun_sender *tx)
@@ -480,7 +488,7 @@ void eun_sender_go_back(struct eun_sender *tx)
     tx->degraded_until = tx->nxt;
     tx->back_at = tx->una;
     tx->in_order_only = true;
-    start_sweep(tx, false);
+    sweep_all(tx, false);
 }
 
 void eun_sender_resend_missing(struct eun_sender *tx)
@@ -488,7 +496,34 @@ void eun_sender_resend_missing(struct eun_sender *tx)
     /* A receiver that had una would have moved past it: it forgot, or its ACK was lost. */
     if (eun_scoreboard_has(&tx->board, tx->una, tx->una))
         eun_sender_forget_sacks(tx);
-    start_sweep(tx, true);
+    sweep_all(tx, true);
+}
+
+void eun_sender_begin_recovery(struct eun_sender *tx)
+{
+    tx->recovering = true;
+    tx->recover_until = tx->nxt;
+}
+
+void eun_sender_sweep_to(struct eun_sender *tx, uint32_t end)
+{
+    sweep(tx, end, true);
+}
+
+void eun_sender_sweep_on(struct eun_sender *tx, uint32_t end)
+{
+    if (!eun_psn_before(tx->resend_end, end))
+        return;
+    /* The last sweep may have ended before una, and its message been forgotten. */
+    if (!eun_psn_before(tx->una, tx->resend)) {
+        tx->resend = tx->una;
+        tx->resend_message = tx->done;
+    }
+    tx->resend_end = end;
+    tx->skip_sacked = true;
+    /* Lasts that left since the sweep began, lost as any packet may be, are not spared any more. */
+    tx->sweep++;
+    settle_sweep(tx);
 }
 
 void eun_sender_note_sack(struct eun_sender *tx, const struct eun_sender_env *env, uint32_t psn,
@@ -514,6 +549,8 @@ void eun_sender_note_sack(struct eun_sender *tx, const struct eun_sender_env *en
     } else if (!eun_scoreboard_mark(&tx->board, tx->una, psn, env->cap_psns)) {
         return;
     }
+    if (tx->board.count == 1 || eun_psn_before(tx->sacked_end, psn + 1u))
+        tx->sacked_end = psn + 1u;
     if (psn == tx->resend)
         settle_sweep(tx);
     settle_refused(tx);
@@ -576,11 +613,13 @@ void eun_sender_forget_sacks(struct eun_sender *tx)
 
 int64_t eun_sender_deadline(const struct eun_sender *tx, const struct eun_sender_env *env)
 {
-    if (tx->nxt - tx->una == tx->held)
+    const uint32_t in_flight = tx->nxt - tx->una - tx->held;
+    if (in_flight == 0)
         return INT64_MAX;
-    if (env->rto_ps > INT64_MAX - tx->restart_ps)
+    const int64_t rto = in_flight <= env->rto_low_packets ? env->rto_low_ps : env->rto_ps;
+    if (rto > INT64_MAX - tx->restart_ps)
         return INT64_MAX;
-    return tx->restart_ps + env->rto_ps;
+    return tx->restart_ps + rto;
 }
 
 bool eun_sender_timeout(struct eun_sender *tx, const struct eun_sender_env *env, int64_t now)

@@ -30,8 +30,11 @@ struct eun_sender_env {
     uint32_t cap_psns;     /**< packets past the oldest unacknowledged one that a QP may send while
                                 a Last is held or the receiver has refused one; 0 as 1 */
     uint32_t window_bytes; /**< most payload bytes in flight; 0: no limit */
+    uint32_t window_psns;  /**< most packets past the oldest unacknowledged one; 0: no limit */
     int64_t rto_ps;        /**< retransmission timeout; see eun_sender_deadline() */
-    uint32_t retry_limit;  /**< timeouts in a row without progress at which the QP fails; 0 as 1 */
+    int64_t rto_low_ps;    /**< timeout while no more than `rto_low_packets` are in flight, ... */
+    uint32_t rto_low_packets; /**< ... which is never where this is 0 */
+    uint32_t retry_limit; /**< timeouts in a row without progress at which the QP fails; 0 as 1 */
     enum eun_gate gate;
     bool gate_scope_message; /**< sender gate looks at the message only, not at the QP */
 };
@@ -102,9 +105,11 @@ void eun_sender_feedback(struct eun_sender *tx, const struct eun_sender_env *env
 bool eun_sender_completed(struct eun_sender *tx, struct eun_message *out);
 
 /**
- * When eun_sender_timeout() is due, INT64_MAX where nothing is outstanding: `rto_ps` after the last
- * send, the last answer that moved the oldest unacknowledged PSN, or the last timeout, whichever is
- * latest. Hence it only moves later until everything is acknowledged.
+ * When eun_sender_timeout() is due, INT64_MAX where nothing is outstanding: a timeout after the
+ * last send, the last answer that moved the oldest unacknowledged PSN, or the last timeout,
+ * whichever is latest. Hence it only moves later until everything is acknowledged, but where an
+ * answer leaves so few packets in flight that `rto_low_ps` is the timeout: that may bring it
+ * forward.
  */
 int64_t eun_sender_deadline(const struct eun_sender *tx, const struct eun_sender_env *env);
 

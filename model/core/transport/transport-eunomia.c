@@ -197,6 +197,7 @@ const struct eun_transport eun_transport_eunomia = {
     .name = "eunomia",
     .summary = "ordering layer in the NIC: out-of-order packets are kept in a shared block pool",
     .tolerates_reordering = true,
+    .ordering = EUN_ORDERING_POOL,
     .receive = receive,
     .feedback = feedback,
     .timeout = timeout,

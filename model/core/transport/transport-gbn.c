@@ -35,6 +35,7 @@ const struct eun_transport eun_transport_gbn = {
     .name = "gbn",
     .summary = "go-back-N: out-of-order packets are discarded and sent again",
     .tolerates_reordering = false,
+    .ordering = EUN_ORDERING_NONE,
     .receive = receive,
     .feedback = feedback,
     .timeout = timeout,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 const struct eun_transport *const eun_transports[] = {&eun_transport_eunomia, &eun_transport_gbn,
-                                                      NULL};
+                                                      &eun_transport_irn, NULL};
 
 const struct eun_transport *eun_transport_find(const char *name)
 {

@@ -14,10 +14,18 @@
 extern "C" {
 #endif
 
+/** Where a receiver notes the packets that it holds ahead of its cumulative point. */
+enum eun_ordering {
+    EUN_ORDERING_NONE,  /**< it holds none */
+    EUN_ORDERING_POOL,  /**< in the ordering layer, whose pool the QPs of a NIC share */
+    EUN_ORDERING_FIXED, /**< in a bitmap of its own, as long as the sender's window */
+};
+
 struct eun_transport {
     const char *name;          /**< as on the command line */
     const char *summary;       /**< one line for --help */
     bool tolerates_reordering; /**< carries the ordering header; a WRITE packet its own RETH */
+    enum eun_ordering ordering;
     /** Receiver: a data packet of the QP arrived. */
     void (*receive)(struct eun_receiver *rx, struct eun_receiver_env *env,
                     const struct eun_data *packet, int64_t now, struct eun_rx_verdict *out);
@@ -30,6 +38,7 @@ struct eun_transport {
 
 extern const struct eun_transport eun_transport_gbn;
 extern const struct eun_transport eun_transport_eunomia;
+extern const struct eun_transport eun_transport_irn;
 
 /** All of them, NULL at the end; the first is the default. */
 extern const struct eun_transport *const eun_transports[];

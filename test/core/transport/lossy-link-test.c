@@ -72,6 +72,8 @@ static void check_new(const struct run *run, const struct qp *qp, uint32_t psn, 
         CHECK(run, run->transport->tolerates_reordering);
         CHECK(run, psn - una < run->tx_env.cap_psns);
     }
+    if (run->tx_env.window_psns > 0)
+        CHECK(run, psn - una < run->tx_env.window_psns);
     if (run->tx_env.window_bytes > 0 && inflight > 0)
         CHECK(run, inflight + naive_payload(run, qp, psn) <= run->tx_env.window_bytes);
 }
@@ -200,10 +202,16 @@ static void on_feedback(struct run *run, uint32_t index, struct eun_feedback fb)
 
 /* The receiving end. */
 
+/** Does the receiver know which packets contradict a message? */
+static bool isolates(const struct run *run)
+{
+    return run->transport->ordering == EUN_ORDERING_POOL;
+}
+
 /** A packet that contradicts the message at the cumulative point has no effect and no answer. */
 static void forge_packet(struct run *run, struct qp *qp)
 {
-    if (!run->transport->tolerates_reordering || qp->rx_completed == qp->messages)
+    if (!isolates(run) || qp->rx_completed == qp->messages)
         return;
     const struct naive_message *m = &qp->message[qp->rx_completed];
     const uint32_t expected = qp->origin + qp->expected;
@@ -289,7 +297,7 @@ static void check_verdict(const struct run *run, struct qp *qp, uint32_t psn,
     if (v->feedback.kind != EUN_FEEDBACK_NONE)
         CHECK(run, v->feedback.expected == qp->rx.expected);
     CHECK(run, qp->rx.msn == qp->rx_completed);
-    if (run->transport->tolerates_reordering && qp->rx_completed < qp->messages) {
+    if (isolates(run) && qp->rx_completed < qp->messages) {
         const uint32_t head = qp->origin + qp->message[qp->rx_completed].head;
         CHECK(run, head - qp->rx.head <= qp->rx.head_slack);
         CHECK(run, !qp->rx.later_valid || qp->rx.later_msn > qp->rx_completed);
@@ -450,17 +458,36 @@ static void draw_channel(struct run *run)
     }
 }
 
+static const struct eun_transport *draw_transport(struct test_random *r)
+{
+    const uint32_t kind = test_below(r, 10);
+    return kind < 6 ? &eun_transport_eunomia : kind < 8 ? &eun_transport_irn : &eun_transport_gbn;
+}
+
+/** Windows in packets, a timeout for few packets: any transport may have them. */
+static void draw_limits(struct run *run)
+{
+    struct test_random *r = &run->r;
+    const struct channel *c = &run->channel;
+    run->tx_env.window_psns = test_chance(r, 70) ? 0 : test_between(r, 1, 100);
+    run->tx_env.rto_low_packets = test_chance(r, 50) ? 0 : test_between(r, 1, 5);
+    run->tx_env.rto_low_ps = 4 * (c->delay + c->jitter) + 10 * c->gap;
+    if (c->jitter > run->tx_env.rto_ps)
+        run->tx_env.rto_low_ps = run->tx_env.rto_ps / 2;
+}
+
 static void draw_settings(struct run *run)
 {
     static const uint32_t blocks[] = {0, 24, 25, 30, 48, 60, 1024};
     static const uint32_t caps[] = {10, 10, 128, 1000};
     struct test_random *r = &run->r;
-    run->transport = test_chance(r, 70) ? &eun_transport_eunomia : &eun_transport_gbn;
+    run->transport = draw_transport(r);
     const uint32_t block_bits = test_chance(r, 50) ? 8 : 16;
     const uint32_t cap = test_between(r, 1, caps[test_below(r, 4)]);
     run->tx_env.mtu = test_between(r, 1, 1500);
     run->tx_env.cap_psns = test_chance(r, 80) ? cap : test_between(r, 1, 256);
     run->tx_env.window_bytes = test_chance(r, 70) ? 0 : test_between(r, 1, 30 * run->tx_env.mtu);
+    draw_limits(run);
     run->tx_env.retry_limit = 100000;
     run->tx_env.gate = (enum eun_gate)test_below(r, 3);
     run->tx_env.gate_scope_message = test_chance(r, 50);
@@ -473,6 +500,8 @@ static void draw_settings(struct run *run)
     run->layer_config.reserve = test_chance(r, 30) ? run->layer_config.blocks / 4u : 0;
     run->rx_env.reorder = eun_reorder_new(&run->layer_config);
     assert_non_null(run->rx_env.reorder);
+    assert_true(eun_fixed_shape_init(&run->shape, (cap + 63u) / 64u * 64u));
+    run->rx_env.fixed = &run->shape;
     run->rx_env.nack_interval_ps = test_between(r, 0, 8) * US;
     run->rx_env.ack_every = test_chance(r, 50) ? 1 : test_between(r, 2, 20);
     run->rx_env.sack_every = test_chance(r, 50) ? 1 : test_between(r, 0, 20);
@@ -512,6 +541,7 @@ static void start_life(struct run *run, uint32_t index)
         qp->tx = eun_sender_new(run->transport, qp->origin);
     assert_non_null(qp->tx);
     eun_receiver_init(&qp->rx, index, qp->origin);
+    eun_receiver_lend(&qp->rx, &run->shape, run->bitmap[index]);
     assert_true(eun_reorder_open(run->rx_env.reorder, index));
     int64_t at = run->now;
     for (uint32_t m = 0; m < qp->messages; m++) {

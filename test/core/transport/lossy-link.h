@@ -91,6 +91,8 @@ struct run {
     struct eun_receiver_env rx_env;
     struct eun_staging staging;
     struct eun_reorder_config layer_config;
+    struct eun_fixed_shape shape;
+    uint64_t bitmap[QPS_MAX][EUN_FIXED_CAP_MAX / 64u * 2u]; /**< of transports that have one */
     uint32_t qps;
     struct qp qp[QPS_MAX];
     uint32_t restarts;
