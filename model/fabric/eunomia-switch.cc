@@ -19,10 +19,11 @@ NS_OBJECT_ENSURE_REGISTERED(EunomiaSwitch);
 TypeId EunomiaSwitch::GetTypeId()
 {
     static TypeId tid =
-        AddPauseAttributes(AddBufferAttributes(TypeId("ns3::EunomiaSwitch")
-                                                   .SetParent<Object>()
-                                                   .SetGroupName("Eunomia")
-                                                   .AddConstructor<EunomiaSwitch>()))
+        AddPauseAttributes(
+            AddBufferAttributes(AddBalancerAttributes(TypeId("ns3::EunomiaSwitch")
+                                                          .SetParent<Object>()
+                                                          .SetGroupName("Eunomia")
+                                                          .AddConstructor<EunomiaSwitch>())))
             .AddTraceSource("Drop", "A data frame was dropped, and why (eun_drop_reason).",
                             MakeTraceSourceAccessor(&EunomiaSwitch::m_dropTrace),
                             "ns3::EunomiaSwitch::DropTracedCallback")
@@ -35,7 +36,7 @@ TypeId EunomiaSwitch::GetTypeId()
     return tid;
 }
 
-TypeId EunomiaSwitch::AddBufferAttributes(TypeId tid)
+TypeId EunomiaSwitch::AddBalancerAttributes(TypeId tid)
 {
     return tid
         .AddAttribute("Balancer",
@@ -43,6 +44,21 @@ TypeId EunomiaSwitch::AddBufferAttributes(TypeId tid)
                       "core/switch/balancer.c.",
                       StringValue("spray"), MakeStringAccessor(&EunomiaSwitch::m_balancerName),
                       MakeStringChecker())
+        .AddAttribute("DrillSamples",
+                      "drill: ways drawn for each packet (d in SIGCOMM 2017, which recommends 2).",
+                      UintegerValue(eun_lb_defaults.drill_samples),
+                      MakeUintegerAccessor(&EunomiaSwitch::m_drillSamples),
+                      MakeUintegerChecker<uint32_t>(1, EUN_DRILL_MAX))
+        .AddAttribute("DrillMemory",
+                      "drill: best ways remembered from the packet before (m there, 1).",
+                      UintegerValue(eun_lb_defaults.drill_memory),
+                      MakeUintegerAccessor(&EunomiaSwitch::m_drillMemory),
+                      MakeUintegerChecker<uint32_t>(0, EUN_DRILL_MAX));
+}
+
+TypeId EunomiaSwitch::AddBufferAttributes(TypeId tid)
+{
+    return tid
         .AddAttribute("BufferPolicy",
                       "Admission and PFC rules: dynamic, or conweave-ns3 for comparison.",
                       StringValue("dynamic"), MakeStringAccessor(&EunomiaSwitch::m_policyName),
@@ -255,6 +271,10 @@ std::string EunomiaSwitch::SetUpBalancer()
     m_balancerState.assign((m_balancer->state_bytes + 7) / 8, 0);
     // ECMP hashes data and control alike, as a switch does: hence its salt.
     m_balancer->init(m_balancerState.data(), m_salt, GetNPorts());
+    if (m_balancer->configure) {
+        const eun_lb_params params{m_drillSamples, m_drillMemory};
+        m_balancer->configure(m_balancerState.data(), &params);
+    }
     return "";
 }
 

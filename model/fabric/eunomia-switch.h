@@ -86,6 +86,7 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
         EunomiaTimer<Refresher, &Refresher::Fire> timer;
     };
 
+    static TypeId AddBalancerAttributes(TypeId tid);
     static TypeId AddBufferAttributes(TypeId tid);
     static TypeId AddPauseAttributes(TypeId tid);
     uint32_t ChoosePort(const EunomiaFrame *frame);
@@ -119,6 +120,8 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
 
     // Attributes
     std::string m_balancerName;
+    uint32_t m_drillSamples;
+    uint32_t m_drillMemory;
     std::string m_policyName;
     uint64_t m_bufferBytes;
     bool m_pfc;

@@ -168,6 +168,7 @@ SCHEMES = [
     ("spray", "gbn", "send"),
     ("spray", "eunomia", "send"),
     ("spray-rr", "eunomia", "write"),
+    ("drill", "eunomia", "send"),
 ]
 
 

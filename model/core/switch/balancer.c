@@ -6,6 +6,11 @@
 #define ENTRY(name) &eun_balancer_##name,
 const struct eun_balancer *const eun_balancers[] = {EUN_BALANCERS(ENTRY) NULL};
 
+const struct eun_lb_params eun_lb_defaults = {
+    .drill_samples = 2,
+    .drill_memory = 1,
+};
+
 const struct eun_balancer *eun_balancer_find(const char *name)
 {
     for (size_t i = 0; eun_balancers[i]; i++)

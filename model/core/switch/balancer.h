@@ -33,6 +33,17 @@ struct eun_lb_view {
     int64_t now_ps;
 };
 
+/** Parameters of all balancers; each reads its own. */
+struct eun_lb_params {
+    uint32_t drill_samples; /**< d of DRILL(d, m): ways drawn a packet, 1..EUN_DRILL_MAX */
+    uint32_t drill_memory;  /**< m of DRILL(d, m): best ways remembered, 0..EUN_DRILL_MAX */
+};
+
+enum { EUN_DRILL_MAX = 8 };
+
+/** What a balancer has after init(). */
+extern const struct eun_lb_params eun_lb_defaults;
+
 struct eun_balancer {
     const char *name;    /**< as on the command line */
     const char *summary; /**< one line for --help */
@@ -43,13 +54,19 @@ struct eun_balancer {
     /** Index into view->ports. */
     uint32_t (*choose)(void *state, const struct eun_lb_packet *packet,
                        const struct eun_lb_view *view);
+
+    /* What follows is NULL where a balancer does not need it. */
+
+    /** Once, after init() and before the first packet: replaces the defaults. */
+    void (*configure)(void *state, const struct eun_lb_params *params);
 };
 
 /** The table: a line a balancer, `eun_balancer_NAME`. The first is the default. */
 #define EUN_BALANCERS(X)                                                                           \
     X(spray)                                                                                       \
     X(spray_rr)                                                                                    \
-    X(ecmp)
+    X(ecmp)                                                                                        \
+    X(drill)
 
 #define EUN_DECLARE_BALANCER(name) extern const struct eun_balancer eun_balancer_##name;
 EUN_BALANCERS(EUN_DECLARE_BALANCER)

@@ -31,6 +31,7 @@ static void listed_balancers_are_found_by_name(void **state)
     assert_ptr_equal(eun_balancer_find("spray"), &eun_balancer_spray);
     assert_ptr_equal(eun_balancer_find("spray-rr"), &eun_balancer_spray_rr);
     assert_ptr_equal(eun_balancer_find("ecmp"), &eun_balancer_ecmp);
+    assert_ptr_equal(eun_balancer_find("drill"), &eun_balancer_drill);
     for (size_t i = 0; eun_balancers[i]; i++) {
         assert_ptr_equal(eun_balancer_find(eun_balancers[i]->name), eun_balancers[i]);
         assert_true(strlen(eun_balancers[i]->name) > 0);
