@@ -53,7 +53,12 @@ TypeId EunomiaSwitch::AddBalancerAttributes(TypeId tid)
                       "drill: best ways remembered from the packet before (m there, 1).",
                       UintegerValue(eun_lb_defaults.drill_memory),
                       MakeUintegerAccessor(&EunomiaSwitch::m_drillMemory),
-                      MakeUintegerChecker<uint32_t>(0, EUN_DRILL_MAX));
+                      MakeUintegerChecker<uint32_t>(0, EUN_DRILL_MAX))
+        .AddAttribute("FlowletTimeout",
+                      "letflow: a longer gap between packets of a flow ends its flowlet, 0 or "
+                      "more (conweave-ns3: 100 us; NSDI 2017: 500 us).",
+                      TimeValue(PicoSeconds(eun_lb_defaults.flowlet_timeout_ps)),
+                      MakeTimeAccessor(&EunomiaSwitch::m_flowletTimeout), MakeTimeChecker(Time(0)));
 }
 
 TypeId EunomiaSwitch::AddBufferAttributes(TypeId tid)
@@ -268,17 +273,22 @@ std::string EunomiaSwitch::SetUpBalancer()
     };
     m_salt = draw();
     eun_rng_seed(&m_rng, draw());
+    m_facesHost.clear();
+    for (const auto &port : m_ports) {
+        const auto peer = port->GetPeer()->GetNode();
+        m_facesHost.push_back(!peer || !peer->GetObject<EunomiaSwitch>());
+    }
     m_balancerState.assign((m_balancer->state_bytes + 7) / 8, 0);
     // ECMP hashes data and control alike, as a switch does: hence its salt.
     m_balancer->init(m_balancerState.data(), m_salt, GetNPorts());
     if (m_balancer->configure) {
-        const eun_lb_params params{m_drillSamples, m_drillMemory};
+        const eun_lb_params params{m_drillSamples, m_drillMemory, m_flowletTimeout.GetTimeStep()};
         m_balancer->configure(m_balancerState.data(), &params);
     }
     return "";
 }
 
-uint32_t EunomiaSwitch::ChoosePort(const EunomiaFrame *frame)
+uint32_t EunomiaSwitch::ChoosePort(const EunomiaFrame *frame, uint32_t in)
 {
     const Group group = m_routes[frame->dst];
     const uint16_t *ways = &m_ways[group.first];
@@ -289,18 +299,19 @@ uint32_t EunomiaSwitch::ChoosePort(const EunomiaFrame *frame)
         return ways[eun_ecmp_choose(m_salt, frame->entropy, group.count)];
     }
     const eun_lb_packet packet{frame->src, frame->dst, frame->entropy, frame->bytes};
-    const eun_lb_view view{ways, group.count, m_buffer.port_bytes, EunomiaNow()};
+    const eun_lb_view view{ways, group.count, m_buffer.port_bytes, EunomiaNow(),
+                           m_facesHost[in] != 0};
     return ways[m_balancer->choose(m_balancerState.data(), &packet, &view)];
 }
 
 void EunomiaSwitch::Receive(EunomiaPort *port, EunomiaFrame *frame)
 {
-    const uint32_t out = ChoosePort(frame);
+    const uint32_t in = port->GetIfIndex();
+    const uint32_t out = ChoosePort(frame, in);
     if (frame->priority == 0) {
         m_port[out]->Send(frame);
         return;
     }
-    const uint32_t in = port->GetIfIndex();
     const uint32_t priority = frame->priority;
     frame->inPort = static_cast<uint16_t>(in);
     const eun_drop_reason reason = m_policy->admit(&m_buffer, in, out, priority, frame->bytes);

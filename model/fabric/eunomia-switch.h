@@ -89,7 +89,7 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
     static TypeId AddBalancerAttributes(TypeId tid);
     static TypeId AddBufferAttributes(TypeId tid);
     static TypeId AddPauseAttributes(TypeId tid);
-    uint32_t ChoosePort(const EunomiaFrame *frame);
+    uint32_t ChoosePort(const EunomiaFrame *frame, uint32_t in);
     void Drop(EunomiaFrame *frame, eun_drop_reason reason);
     void Act(eun_pfc_action action, uint32_t port, uint32_t priority);
     void RefreshPause(uint32_t port);
@@ -102,6 +102,7 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
     const eun_buffer_policy *m_policy = nullptr;
     const eun_balancer *m_balancer = nullptr;
     std::vector<uint64_t> m_balancerState;
+    std::vector<uint8_t> m_facesHost; //!< [port]: no switch at the other end
     uint64_t m_salt = 0;
     eun_rng m_rng{};
     std::vector<Group> m_routes; //!< [host]
@@ -122,6 +123,7 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
     std::string m_balancerName;
     uint32_t m_drillSamples;
     uint32_t m_drillMemory;
+    Time m_flowletTimeout;
     std::string m_policyName;
     uint64_t m_bufferBytes;
     bool m_pfc;

@@ -169,6 +169,7 @@ SCHEMES = [
     ("spray", "eunomia", "send"),
     ("spray-rr", "eunomia", "write"),
     ("drill", "eunomia", "send"),
+    ("letflow", "gbn", "send"),
 ]
 
 

@@ -473,7 +473,7 @@ class RoutesCase : public TestCase {
   private:
     void DoRun() override
     {
-        for (const char *balancer : {"ecmp", "spray", "spray-rr", "drill"}) {
+        for (const char *balancer : {"ecmp", "spray", "spray-rr", "drill", "letflow"}) {
             Groups(balancer);
         }
         Flows();
@@ -555,7 +555,7 @@ class RandomnessCase : public TestCase {
 
     void DoRun() override
     {
-        for (const char *balancer : {"ecmp", "spray", "drill"}) {
+        for (const char *balancer : {"ecmp", "spray", "drill", "letflow"}) {
             const auto base = Print(balancer, Setting{});
             NS_TEST_EXPECT_MSG_EQ((Print(balancer, Setting{}) == base), true, "the same again");
             Setting s;

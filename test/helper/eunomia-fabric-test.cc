@@ -78,7 +78,7 @@ class ReachCase : public TestCase {
   private:
     void DoRun() override
     {
-        for (const char *balancer : {"ecmp", "spray", "spray-rr", "drill"}) {
+        for (const char *balancer : {"ecmp", "spray", "spray-rr", "drill", "letflow"}) {
             Clos(balancer);
         }
         Ring();

@@ -9,6 +9,7 @@ const struct eun_balancer *const eun_balancers[] = {EUN_BALANCERS(ENTRY) NULL};
 const struct eun_lb_params eun_lb_defaults = {
     .drill_samples = 2,
     .drill_memory = 1,
+    .flowlet_timeout_ps = 100 * 1000000,
 };
 
 const struct eun_balancer *eun_balancer_find(const char *name)

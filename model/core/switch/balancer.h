@@ -31,12 +31,14 @@ struct eun_lb_view {
     uint32_t count;              /**< how many, >= 2 */
     const uint32_t *queue_bytes; /**< bytes queued, indexed by port */
     int64_t now_ps;
+    bool from_host; /**< this is the packet's first switch */
 };
 
 /** Parameters of all balancers; each reads its own. */
 struct eun_lb_params {
-    uint32_t drill_samples; /**< d of DRILL(d, m): ways drawn a packet, 1..EUN_DRILL_MAX */
-    uint32_t drill_memory;  /**< m of DRILL(d, m): best ways remembered, 0..EUN_DRILL_MAX */
+    uint32_t drill_samples;     /**< d of DRILL(d, m): ways drawn a packet, 1..EUN_DRILL_MAX */
+    uint32_t drill_memory;      /**< m of DRILL(d, m): best ways remembered, 0..EUN_DRILL_MAX */
+    int64_t flowlet_timeout_ps; /**< a longer gap ends a flowlet, >= 0 */
 };
 
 enum { EUN_DRILL_MAX = 8 };
@@ -47,7 +49,7 @@ extern const struct eun_lb_params eun_lb_defaults;
 struct eun_balancer {
     const char *name;    /**< as on the command line */
     const char *summary; /**< one line for --help */
-    bool reorders;       /**< packets of one flow may overtake each other */
+    bool reorders;       /**< a flow's packets may take different ways without a gap between them */
     size_t state_bytes;  /**< state of one switch; the caller holds it */
     /** `seed` differs between switches and between runs; `ports` is the switch's port count. */
     void (*init)(void *state, uint64_t seed, uint32_t ports);
@@ -66,7 +68,8 @@ struct eun_balancer {
     X(spray)                                                                                       \
     X(spray_rr)                                                                                    \
     X(ecmp)                                                                                        \
-    X(drill)
+    X(drill)                                                                                       \
+    X(letflow)
 
 #define EUN_DECLARE_BALANCER(name) extern const struct eun_balancer eun_balancer_##name;
 EUN_BALANCERS(EUN_DECLARE_BALANCER)
