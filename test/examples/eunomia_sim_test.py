@@ -170,6 +170,7 @@ SCHEMES = [
     ("spray-rr", "eunomia", "write"),
     ("drill", "eunomia", "send"),
     ("letflow", "gbn", "send"),
+    ("conga", "gbn", "send"),
 ]
 
 

@@ -653,6 +653,8 @@ class ConfigCase : public TestCase {
             const char *problem;
         } rows[] = {
             {"Balancer", "spry", "Balancer: there is no balancer spry"},
+            {"Balancer", "conga",
+             "Balancer: conga has to know which hosts share a leaf; see EunomiaSwitch::SetLeaves"},
             {"BufferPolicy", "static", "BufferPolicy: there is no policy static"},
             {"BufferSize", "1000",
              "BufferSize: 1000 bytes leave no pool after the reserve and headroom of 2 ports"},

@@ -45,11 +45,14 @@ static void add(struct shortlist *list, uint32_t way)
     list->bytes[i] = bytes;
 }
 
-static void configure(void *state, const struct eun_lb_params *params)
+static const char *configure(void *state, const struct eun_lb_params *params,
+                             const struct eun_lb_network *network)
 {
+    (void)network;
     struct drill *s = state;
     s->samples = params->drill_samples;
     s->memory = params->drill_memory;
+    return NULL;
 }
 
 static void init(void *state, uint64_t seed, uint32_t ports)
@@ -60,7 +63,7 @@ static void init(void *state, uint64_t seed, uint32_t ports)
     for (uint32_t i = 0; i < MEMORIES; i++)
         for (uint32_t k = 0; k < EUN_DRILL_MAX; k++)
             s->best[i][k] = NO_WAY;
-    configure(state, &eun_lb_defaults);
+    configure(state, &eun_lb_defaults, NULL);
 }
 
 static uint32_t choose(void *state, const struct eun_lb_packet *packet,

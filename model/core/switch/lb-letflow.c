@@ -17,10 +17,13 @@ struct letflow {
     struct eun_flowlet_table flowlets;
 };
 
-static void configure(void *state, const struct eun_lb_params *params)
+static const char *configure(void *state, const struct eun_lb_params *params,
+                             const struct eun_lb_network *network)
 {
+    (void)network;
     struct letflow *s = state;
     s->timeout_ps = params->flowlet_timeout_ps;
+    return NULL;
 }
 
 static void init(void *state, uint64_t seed, uint32_t ports)
@@ -30,7 +33,7 @@ static void init(void *state, uint64_t seed, uint32_t ports)
     s->salt = seed;
     eun_rng_seed(&s->rng, seed);
     eun_flowlet_init(&s->flowlets);
-    configure(state, &eun_lb_defaults);
+    configure(state, &eun_lb_defaults, NULL);
 }
 
 static uint32_t choose(void *state, const struct eun_lb_packet *packet,
@@ -41,7 +44,7 @@ static uint32_t choose(void *state, const struct eun_lb_packet *packet,
         return eun_ecmp_choose(s->salt, packet->entropy, view->count);
     struct eun_flowlet *flowlet = eun_flowlet_find(&s->flowlets, packet->entropy);
     if (eun_flowlet_starts(flowlet, view->now_ps, s->timeout_ps))
-        flowlet->way = eun_rng_below(&s->rng, view->count);
+        eun_flowlet_take(flowlet, packet->entropy, eun_rng_below(&s->rng, view->count));
     return eun_flowlet_way(flowlet, view->count);
 }
 

@@ -15,7 +15,7 @@ static void start(struct bench *b, uint64_t seed, uint32_t samples, uint32_t mem
 {
     const struct eun_lb_params params = {.drill_samples = samples, .drill_memory = memory};
     test_init(&eun_balancer_drill, &b->state, seed);
-    eun_balancer_drill.configure(b->state.words, &params);
+    assert_null(eun_balancer_drill.configure(b->state.words, &params, NULL));
     memset(b->queue, 0, sizeof b->queue);
 }
 
@@ -189,7 +189,7 @@ static double excess(const struct eun_balancer *lb, uint64_t seed, uint32_t samp
     uint32_t most = 0;
     test_init(lb, &s, seed);
     if (lb->configure)
-        lb->configure(s.words, &params);
+        assert_null(lb->configure(s.words, &params, NULL));
     memset(queue, 0, sizeof queue);
     view.queue_bytes = queue;
     for (uint32_t i = 0; i < n * mean; i++) {

@@ -11,7 +11,7 @@ static void start(uint64_t seed, int64_t timeout_ps)
 {
     const struct eun_lb_params params = {.flowlet_timeout_ps = timeout_ps};
     test_init(&eun_balancer_letflow, &lb, seed);
-    eun_balancer_letflow.configure(lb.words, &params);
+    assert_null(eun_balancer_letflow.configure(lb.words, &params, NULL));
 }
 
 static uint32_t choose(uint32_t entropy, int64_t now_ps, bool from_host, uint32_t n)
