@@ -114,6 +114,29 @@ void EunomiaFabric::Route()
             m_switches[sw]->SetRoute(host, ways);
         }
     }
+    TellLeaves();
+}
+
+void EunomiaFabric::TellLeaves()
+{
+    auto leaves = std::make_shared<EunomiaLeaves>();
+    std::vector<uint32_t> number(GetNSwitches(), UINT32_MAX);
+    std::vector<uint32_t> switches;
+    for (const uint32_t sw : m_hostSwitch) {
+        if (number[sw] == UINT32_MAX) {
+            number[sw] = leaves->leaves++;
+            switches.push_back(sw);
+        }
+        leaves->leaf.push_back(number[sw]);
+    }
+    for (const uint32_t a : switches) {
+        for (const uint32_t b : switches) {
+            leaves->longest = std::max(leaves->longest, m_distance[b][a] + 2);
+        }
+    }
+    for (const auto &sw : m_switches) {
+        sw->SetLeaves(leaves);
+    }
 }
 
 std::string EunomiaFabric::Configure(int64_t stream)

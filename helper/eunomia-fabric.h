@@ -97,6 +97,7 @@ class EunomiaFabric {
     Ptr<EunomiaPort> AddPort(Ptr<Node> node);
     Ptr<EunomiaLink> Cable(Ptr<EunomiaPort> a, Ptr<EunomiaPort> b);
     std::vector<uint32_t> DistancesTo(uint32_t sw) const;
+    void TellLeaves();
 
     NodeContainer m_hostNodes;
     NodeContainer m_switchNodes;

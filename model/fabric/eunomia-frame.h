@@ -36,6 +36,7 @@ struct EunomiaFrame {
     uint32_t flow;      //!< statistics slot of the flow
     uint16_t payload;   //!< bytes
     uint16_t inPort;    //!< port of the present node that it came in by
+    uint16_t tag;       //!< what load balancers tell each other (core/switch/balancer.h)
     EunomiaFrameKind kind;
     uint8_t priority;   //!< 0 control, 1..7 data
     uint8_t generation; //!< 7 bits: life of the destination QP number

@@ -19,10 +19,11 @@ NS_OBJECT_ENSURE_REGISTERED(EunomiaSwitch);
 TypeId EunomiaSwitch::GetTypeId()
 {
     static TypeId tid =
-        AddPauseAttributes(AddBufferAttributes(TypeId("ns3::EunomiaSwitch")
-                                                   .SetParent<Object>()
-                                                   .SetGroupName("Eunomia")
-                                                   .AddConstructor<EunomiaSwitch>()))
+        AddPauseAttributes(
+            AddBufferAttributes(AddBalancerAttributes(TypeId("ns3::EunomiaSwitch")
+                                                          .SetParent<Object>()
+                                                          .SetGroupName("Eunomia")
+                                                          .AddConstructor<EunomiaSwitch>())))
             .AddTraceSource("Drop", "A data frame was dropped, and why (eun_drop_reason).",
                             MakeTraceSourceAccessor(&EunomiaSwitch::m_dropTrace),
                             "ns3::EunomiaSwitch::DropTracedCallback")
@@ -35,7 +36,7 @@ TypeId EunomiaSwitch::GetTypeId()
     return tid;
 }
 
-TypeId EunomiaSwitch::AddBufferAttributes(TypeId tid)
+TypeId EunomiaSwitch::AddBalancerAttributes(TypeId tid)
 {
     return tid
         .AddAttribute("Balancer",
@@ -43,6 +44,49 @@ TypeId EunomiaSwitch::AddBufferAttributes(TypeId tid)
                       "core/switch/balancer.c.",
                       StringValue("spray"), MakeStringAccessor(&EunomiaSwitch::m_balancerName),
                       MakeStringChecker())
+        .AddAttribute("DrillSamples",
+                      "drill: ways drawn for each packet (d in SIGCOMM 2017, which recommends 2).",
+                      UintegerValue(eun_lb_defaults.drill_samples),
+                      MakeUintegerAccessor(&EunomiaSwitch::m_drillSamples),
+                      MakeUintegerChecker<uint32_t>(1, EUN_DRILL_MAX))
+        .AddAttribute("DrillMemory",
+                      "drill: best ways remembered from the packet before (m there, 1).",
+                      UintegerValue(eun_lb_defaults.drill_memory),
+                      MakeUintegerAccessor(&EunomiaSwitch::m_drillMemory),
+                      MakeUintegerChecker<uint32_t>(0, EUN_DRILL_MAX))
+        .AddAttribute(
+            "FlowletTimeout",
+            "letflow, conga: a longer gap between packets of a flow ends its flowlet, 0 or "
+            "more (conweave-ns3: 100 us; NSDI 2017: 500 us).",
+            TimeValue(PicoSeconds(eun_lb_defaults.flowlet_timeout_ps)),
+            MakeTimeAccessor(&EunomiaSwitch::m_flowletTimeout), MakeTimeChecker(Time(0)))
+        .AddAttribute(
+            "DreInterval",
+            "conga: every so long, 1 ns or more, a link's rate estimator forgets DreAlpha "
+            "of what it holds (conweave-ns3: 50 us).",
+            TimeValue(PicoSeconds(eun_lb_defaults.dre_interval_ps)),
+            MakeTimeAccessor(&EunomiaSwitch::m_dreInterval), MakeTimeChecker(NanoSeconds(1)))
+        .AddAttribute("DreAlpha",
+                      "conga: see DreInterval, over this it is the estimator's time constant "
+                      "(conweave-ns3: 0.2, so 250 us; SIGCOMM 2014: 160 us).",
+                      DoubleValue(eun_lb_defaults.dre_alpha),
+                      MakeDoubleAccessor(&EunomiaSwitch::m_dreAlpha),
+                      MakeDoubleChecker<double>(0.001, 1))
+        .AddAttribute("CongaBits", "conga: bits of a congestion level (SIGCOMM 2014: 3).",
+                      UintegerValue(eun_lb_defaults.conga_bits),
+                      MakeUintegerAccessor(&EunomiaSwitch::m_congaBits),
+                      MakeUintegerChecker<uint32_t>(1, 3))
+        .AddAttribute("CongaAging",
+                      "conga: how long a reported level counts unless renewed, 1 ns or more "
+                      "(conweave-ns3: 500 us; SIGCOMM 2014: 10 ms).",
+                      TimeValue(PicoSeconds(eun_lb_defaults.conga_aging_ps)),
+                      MakeTimeAccessor(&EunomiaSwitch::m_congaAging),
+                      MakeTimeChecker(NanoSeconds(1)));
+}
+
+TypeId EunomiaSwitch::AddBufferAttributes(TypeId tid)
+{
+    return tid
         .AddAttribute("BufferPolicy",
                       "Admission and PFC rules: dynamic, or conweave-ns3 for comparison.",
                       StringValue("dynamic"), MakeStringAccessor(&EunomiaSwitch::m_policyName),
@@ -252,35 +296,98 @@ std::string EunomiaSwitch::SetUpBalancer()
     };
     m_salt = draw();
     eun_rng_seed(&m_rng, draw());
+    m_facesHost.clear();
+    for (const auto &port : m_ports) {
+        const auto peer = port->GetPeer()->GetNode();
+        m_facesHost.push_back(!peer || !peer->GetObject<EunomiaSwitch>());
+    }
     m_balancerState.assign((m_balancer->state_bytes + 7) / 8, 0);
     // ECMP hashes data and control alike, as a switch does: hence its salt.
     m_balancer->init(m_balancerState.data(), m_salt, GetNPorts());
-    return "";
+    return m_balancer->configure ? ConfigureBalancer() : "";
 }
 
-uint32_t EunomiaSwitch::ChoosePort(const EunomiaFrame *frame)
+std::string EunomiaSwitch::ConfigureBalancer()
+{
+    eun_lb_params params{};
+    params.drill_samples = m_drillSamples;
+    params.drill_memory = m_drillMemory;
+    params.flowlet_timeout_ps = m_flowletTimeout.GetTimeStep();
+    params.dre_interval_ps = m_dreInterval.GetTimeStep();
+    params.dre_alpha = m_dreAlpha;
+    params.conga_bits = m_congaBits;
+    params.conga_aging_ps = m_congaAging.GetTimeStep();
+    std::vector<uint64_t> rates;
+    for (const auto &port : m_ports) {
+        rates.push_back(port->GetRateBps());
+    }
+    eun_lb_network network{};
+    if (m_leaves) {
+        network.leaf = m_leaves->leaf.data();
+        network.leaves = m_leaves->leaves;
+        network.longest = m_leaves->longest;
+    }
+    for (const Group &group : m_routes) {
+        network.widest = std::max(network.widest, group.count);
+    }
+    network.rate_bps = rates.data();
+    network.ports = GetNPorts();
+    const char *problem = m_balancer->configure(m_balancerState.data(), &params, &network);
+    return problem ? std::string("Balancer: ") + problem : "";
+}
+
+uint32_t EunomiaSwitch::ChoosePort(EunomiaFrame *frame, uint32_t in)
 {
     const Group group = m_routes[frame->dst];
     const uint16_t *ways = &m_ways[group.first];
-    if (group.count == 1) {
-        return ways[0];
+    const uint32_t way = group.count == 1 ? 0 : ChooseWay(frame, in, ways, group.count);
+    if (m_balancer->enter) {
+        Exchange(frame, in, ways[way], way);
     }
+    return ways[way];
+}
+
+uint32_t EunomiaSwitch::ChooseWay(const EunomiaFrame *frame, uint32_t in, const uint16_t *ways,
+                                  uint32_t count)
+{
     if (frame->priority == 0) {
-        return ways[eun_ecmp_choose(m_salt, frame->entropy, group.count)];
+        return eun_ecmp_choose(m_salt, frame->entropy, count);
     }
     const eun_lb_packet packet{frame->src, frame->dst, frame->entropy, frame->bytes};
-    const eun_lb_view view{ways, group.count, m_buffer.port_bytes, EunomiaNow()};
-    return ways[m_balancer->choose(m_balancerState.data(), &packet, &view)];
+    const eun_lb_view view{ways, count, m_buffer.port_bytes, EunomiaNow(), m_facesHost[in] != 0};
+    return m_balancer->choose(m_balancerState.data(), &packet, &view);
+}
+
+void EunomiaSwitch::Exchange(EunomiaFrame *frame, uint32_t in, uint32_t out, uint32_t way)
+{
+    if (m_facesHost[in] == m_facesHost[out]) {
+        return;
+    }
+    const eun_lb_packet packet{frame->src, frame->dst, frame->entropy, frame->bytes};
+    if (m_facesHost[in]) {
+        frame->tag = m_balancer->enter(m_balancerState.data(), &packet, way);
+    } else {
+        m_balancer->arrive(m_balancerState.data(), &packet, frame->tag, EunomiaNow());
+    }
+}
+
+void EunomiaSwitch::Sent(EunomiaFrame *frame, uint32_t out)
+{
+    if (m_balancer->sent) {
+        frame->tag =
+            m_balancer->sent(m_balancerState.data(), out, frame->bytes, frame->tag, EunomiaNow());
+    }
 }
 
 void EunomiaSwitch::Receive(EunomiaPort *port, EunomiaFrame *frame)
 {
-    const uint32_t out = ChoosePort(frame);
+    const uint32_t in = port->GetIfIndex();
+    const uint32_t out = ChoosePort(frame, in);
     if (frame->priority == 0) {
+        Sent(frame, out);
         m_port[out]->Send(frame);
         return;
     }
-    const uint32_t in = port->GetIfIndex();
     const uint32_t priority = frame->priority;
     frame->inPort = static_cast<uint16_t>(in);
     const eun_drop_reason reason = m_policy->admit(&m_buffer, in, out, priority, frame->bytes);
@@ -298,6 +405,7 @@ void EunomiaSwitch::Departs(EunomiaPort *port, EunomiaFrame *frame)
     const uint32_t out = port->GetIfIndex();
     const uint32_t priority = frame->priority;
     m_policy->release(&m_buffer, in, out, priority, frame->bytes);
+    Sent(frame, out);
     const double p = eun_buffer_mark_probability(&m_buffer, out, priority);
     if (p > 0 && eun_rng_unit(&m_rng) < p) {
         frame->ce = true;

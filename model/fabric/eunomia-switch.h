@@ -17,6 +17,13 @@
 
 namespace ns3 {
 
+/** Where hosts are attached, for balancers that ask: one for all switches of a network. */
+struct EunomiaLeaves {
+    std::vector<uint32_t> leaf; //!< [host]: its switch, numbered from 0 among those with hosts
+    uint32_t leaves = 0;        //!< how many switches have hosts
+    uint32_t longest = 0;       //!< most links on a shortest way between two hosts
+};
+
 /**
  * \ingroup eunomia
  * \brief A shared-memory switch: forwards by destination host, balances data over equally short
@@ -35,6 +42,8 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
     uint32_t AddPort(Ptr<EunomiaPort> port);
     /** Frames for `host` leave by one of `ports`, all equally short; replaces an earlier route. */
     void SetRoute(uint32_t host, const std::vector<uint16_t> &ports);
+    /** Tells the balancer about the network, before Configure(); most do without. */
+    void SetLeaves(std::shared_ptr<const EunomiaLeaves> leaves) { m_leaves = std::move(leaves); }
     /** Fixes the stream that seeds this switch's hash and random decisions; returns 1. */
     int64_t AssignStreams(int64_t stream);
 
@@ -86,21 +95,28 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
         EunomiaTimer<Refresher, &Refresher::Fire> timer;
     };
 
+    static TypeId AddBalancerAttributes(TypeId tid);
     static TypeId AddBufferAttributes(TypeId tid);
     static TypeId AddPauseAttributes(TypeId tid);
-    uint32_t ChoosePort(const EunomiaFrame *frame);
+    uint32_t ChoosePort(EunomiaFrame *frame, uint32_t in);
+    uint32_t ChooseWay(const EunomiaFrame *frame, uint32_t in, const uint16_t *ways,
+                       uint32_t count);
+    void Exchange(EunomiaFrame *frame, uint32_t in, uint32_t out, uint32_t way);
+    void Sent(EunomiaFrame *frame, uint32_t out);
     void Drop(EunomiaFrame *frame, eun_drop_reason reason);
     void Act(eun_pfc_action action, uint32_t port, uint32_t priority);
     void RefreshPause(uint32_t port);
     std::string SetUpBuffer();
     void SetUpPort(uint32_t port);
     std::string SetUpBalancer();
+    std::string ConfigureBalancer();
 
     // Read for every frame
     eun_buffer m_buffer{};
     const eun_buffer_policy *m_policy = nullptr;
     const eun_balancer *m_balancer = nullptr;
     std::vector<uint64_t> m_balancerState;
+    std::vector<uint8_t> m_facesHost; //!< [port]: no switch at the other end
     uint64_t m_salt = 0;
     eun_rng m_rng{};
     std::vector<Group> m_routes; //!< [host]
@@ -114,11 +130,19 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
 
     std::vector<Ptr<EunomiaPort>> m_ports;
     std::vector<std::unique_ptr<Refresher>> m_refresh;
+    std::shared_ptr<const EunomiaLeaves> m_leaves;
     Ptr<UniformRandomVariable> m_seeder;
     bool m_configured = false;
 
     // Attributes
     std::string m_balancerName;
+    uint32_t m_drillSamples;
+    uint32_t m_drillMemory;
+    Time m_flowletTimeout;
+    Time m_dreInterval;
+    double m_dreAlpha;
+    uint32_t m_congaBits;
+    Time m_congaAging;
     std::string m_policyName;
     uint64_t m_bufferBytes;
     bool m_pfc;

@@ -168,6 +168,9 @@ SCHEMES = [
     ("spray", "gbn", "send"),
     ("spray", "eunomia", "send"),
     ("spray-rr", "eunomia", "write"),
+    ("drill", "eunomia", "send"),
+    ("letflow", "gbn", "send"),
+    ("conga", "gbn", "send"),
 ]
 
 

@@ -473,7 +473,7 @@ class RoutesCase : public TestCase {
   private:
     void DoRun() override
     {
-        for (const char *balancer : {"ecmp", "spray", "spray-rr"}) {
+        for (const char *balancer : {"ecmp", "spray", "spray-rr", "drill", "letflow"}) {
             Groups(balancer);
         }
         Flows();
@@ -555,7 +555,7 @@ class RandomnessCase : public TestCase {
 
     void DoRun() override
     {
-        for (const char *balancer : {"ecmp", "spray"}) {
+        for (const char *balancer : {"ecmp", "spray", "drill", "letflow"}) {
             const auto base = Print(balancer, Setting{});
             NS_TEST_EXPECT_MSG_EQ((Print(balancer, Setting{}) == base), true, "the same again");
             Setting s;
@@ -653,6 +653,8 @@ class ConfigCase : public TestCase {
             const char *problem;
         } rows[] = {
             {"Balancer", "spry", "Balancer: there is no balancer spry"},
+            {"Balancer", "conga",
+             "Balancer: conga has to know which hosts share a leaf; see EunomiaSwitch::SetLeaves"},
             {"BufferPolicy", "static", "BufferPolicy: there is no policy static"},
             {"BufferSize", "1000",
              "BufferSize: 1000 bytes leave no pool after the reserve and headroom of 2 ports"},

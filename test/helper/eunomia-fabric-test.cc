@@ -78,7 +78,7 @@ class ReachCase : public TestCase {
   private:
     void DoRun() override
     {
-        for (const char *balancer : {"ecmp", "spray", "spray-rr"}) {
+        for (const char *balancer : {"ecmp", "spray", "spray-rr", "drill", "letflow", "conga"}) {
             Clos(balancer);
         }
         Ring();
@@ -298,6 +298,58 @@ class ConservationCase : public TestCase {
     Swallow m_swallow;
 };
 
+/**
+ * Leaf 1 fills the link from one spine to leaf 2. Short flows from leaf 0 to leaf 2 find out what
+ * only a report can tell, and take the other spine from then on.
+ */
+class CongestionCase : public TestCase {
+  public:
+    CongestionCase() : TestCase("conga avoids a link that only others load") {}
+
+  private:
+    static constexpr uint32_t PROBES = 12;
+    static constexpr uint32_t PACKETS = 10; //!< of a probe
+
+    void DoRun() override
+    {
+        NS_TEST_EXPECT_MSG_LT_OR_EQ(OnLoadedPath("conga"), PACKETS, "one probe at most finds out");
+        NS_TEST_EXPECT_MSG_GT(OnLoadedPath("ecmp"), 2 * PACKETS, "ECMP does not look");
+    }
+
+    /** Data frames of the probes that take the loaded spine. */
+    uint64_t OnLoadedPath(const char *balancer)
+    {
+        Simulation simulation;
+        SetDefault("Switch::Balancer", balancer);
+        SetDefault("Switch::CongaAging", "10ms");
+        SetDefault("Nic::CongestionControl", "none");
+        EunomiaFabric fabric;
+        EunomiaBuildClos(fabric, {3, 2, 2});
+        EunomiaTestUser user;
+        for (uint32_t h = 0; h < fabric.GetNHosts(); h++) {
+            fabric.GetNic(h)->SetUser(&user);
+        }
+        NS_ABORT_MSG_UNLESS(fabric.Configure(0).empty(), "attributes");
+        const auto post = [&fabric](uint32_t src, uint32_t dst, uint64_t bytes) {
+            fabric.GetNic(src)->Post(fabric.GetNic(src)->Connect(fabric.GetNic(dst), 3), bytes,
+                                     EunomiaTestNics::Flows().Open());
+        };
+        post(2, 4, 40'000'000);
+        for (uint32_t i = 0; i < PROBES; i++) {
+            Simulation::At(500 * US + i * 200 * US, [&post] { post(0, 5, PACKETS * 1024); });
+        }
+        Simulator::Run();
+        NS_TEST_EXPECT_MSG_EQ(user.completions.size(), PROBES + 1, balancer);
+        const auto frames = [&fabric](uint32_t leaf, uint32_t spine) {
+            return fabric.GetSwitch(leaf)->GetPort(2 + spine)->GetFramesSent(
+                EunomiaFrameKind::Data);
+        };
+        NS_TEST_EXPECT_MSG_EQ(frames(0, 0) + frames(0, 1), PROBES * PACKETS, "nothing got lost");
+        NS_TEST_EXPECT_MSG_EQ(std::min(frames(1, 0), frames(1, 1)), 0, "one loaded path");
+        return frames(0, frames(1, 0) ? 0 : 1);
+    }
+};
+
 /** Attributes are checked before a run, and the message names type and attribute. */
 class ConfigureCase : public TestCase {
   public:
@@ -310,6 +362,24 @@ class ConfigureCase : public TestCase {
         SetDefault(attribute, value);
         EunomiaFabric fabric;
         EunomiaBuildClos(fabric, {2, 2, 2});
+        return fabric.Configure(0);
+    }
+
+    /** Switches in a row, a host at either end. */
+    static std::string Chain(const char *balancer, uint32_t switches)
+    {
+        Simulation simulation;
+        SetDefault("Switch::Balancer", balancer);
+        EunomiaFabric fabric;
+        for (uint32_t i = 0; i < switches; i++) {
+            fabric.AddSwitch("link" + std::to_string(i));
+        }
+        for (uint32_t i = 0; i + 1 < switches; i++) {
+            fabric.ConnectSwitches(i, i + 1);
+        }
+        fabric.ConnectHost(fabric.AddHost(), 0);
+        fabric.ConnectHost(fabric.AddHost(), switches - 1);
+        fabric.Route();
         return fabric.Configure(0);
     }
 
@@ -340,6 +410,12 @@ class ConfigureCase : public TestCase {
         NS_TEST_EXPECT_MSG_EQ(Problem("Switch::Balancer", "spray"), "", "fine");
         NS_TEST_EXPECT_MSG_EQ(Problem("Switch::Balancer", "x"),
                               "ns3::EunomiaSwitch::Balancer: there is no balancer x", "switch");
+        NS_TEST_EXPECT_MSG_EQ(Problem("Switch::Balancer", "conga"), "", "two tiers");
+        NS_TEST_EXPECT_MSG_EQ(Chain("conga", 3), "", "as long as two tiers");
+        NS_TEST_EXPECT_MSG_EQ(Chain("conga", 4),
+                              "ns3::EunomiaSwitch::Balancer: conga takes two tiers of switches, "
+                              "and hosts here are more than 4 links apart",
+                              "longer");
         NS_TEST_EXPECT_MSG_EQ(Problem("Nic::Verb", "x"),
                               "ns3::EunomiaNic::Verb: there is no verb x", "NIC");
         NS_TEST_EXPECT_MSG_EQ((Spread(0) == Spread(0)), true, "the same streams");
@@ -357,6 +433,7 @@ class EunomiaFabricTestSuite : public TestSuite {
         AddTestCase(new ReachCase);
         AddTestCase(new IdealCase);
         AddTestCase(new ConservationCase);
+        AddTestCase(new CongestionCase);
         AddTestCase(new ConfigureCase);
     }
 };

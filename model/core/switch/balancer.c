@@ -6,6 +6,16 @@
 #define ENTRY(name) &eun_balancer_##name,
 const struct eun_balancer *const eun_balancers[] = {EUN_BALANCERS(ENTRY) NULL};
 
+const struct eun_lb_params eun_lb_defaults = {
+    .drill_samples = 2,
+    .drill_memory = 1,
+    .flowlet_timeout_ps = 100000000,
+    .dre_interval_ps = 50000000,
+    .dre_alpha = 0.2,
+    .conga_bits = 3,
+    .conga_aging_ps = 500000000,
+};
+
 const struct eun_balancer *eun_balancer_find(const char *name)
 {
     for (size_t i = 0; eun_balancers[i]; i++)

@@ -31,25 +31,76 @@ struct eun_lb_view {
     uint32_t count;              /**< how many, >= 2 */
     const uint32_t *queue_bytes; /**< bytes queued, indexed by port */
     int64_t now_ps;
+    bool from_host; /**< this is the packet's first switch */
+};
+
+/** Parameters of all balancers; each reads its own. */
+struct eun_lb_params {
+    uint32_t drill_samples;     /**< d of DRILL(d, m): ways drawn a packet, 1..EUN_DRILL_MAX */
+    uint32_t drill_memory;      /**< m of DRILL(d, m): best ways remembered, 0..EUN_DRILL_MAX */
+    int64_t flowlet_timeout_ps; /**< a longer gap ends a flowlet, >= 0 */
+    int64_t dre_interval_ps;    /**< T of CONGA's rate estimator, > 0 */
+    double dre_alpha;           /**< share that it forgets each T, 0.001..1 */
+    uint32_t conga_bits;        /**< Q: bits of a congestion level, 1..3 */
+    int64_t conga_aging_ps;     /**< a reported level counts that long, > 0 */
+};
+
+enum { EUN_DRILL_MAX = 8 };
+
+/** What a balancer has after init(). */
+extern const struct eun_lb_params eun_lb_defaults;
+
+/** What a balancer may know of the network, beyond the ways of a packet. */
+struct eun_lb_network {
+    const uint32_t *leaf;     /**< [host]: the switch it is attached to, from 0; NULL: unknown */
+    uint32_t leaves;          /**< how many of these switches there are */
+    uint32_t longest;         /**< most links on a shortest way between two hosts */
+    uint32_t widest;          /**< largest group of ways at this switch */
+    const uint64_t *rate_bps; /**< [port] of this switch, > 0 */
+    uint32_t ports;
 };
 
 struct eun_balancer {
     const char *name;    /**< as on the command line */
     const char *summary; /**< one line for --help */
-    bool reorders;       /**< packets of one flow may overtake each other */
+    bool reorders;       /**< a flow's packets may take different ways without a gap between them */
     size_t state_bytes;  /**< state of one switch; the caller holds it */
     /** `seed` differs between switches and between runs; `ports` is the switch's port count. */
     void (*init)(void *state, uint64_t seed, uint32_t ports);
     /** Index into view->ports. */
     uint32_t (*choose)(void *state, const struct eun_lb_packet *packet,
                        const struct eun_lb_view *view);
+
+    /* What follows is NULL where a balancer does not need it. */
+
+    /**
+     * Once, after init() and before the first packet: replaces the defaults. `network->leaf` stays
+     * valid with the state. Returns NULL, or why the balancer cannot work there.
+     */
+    const char *(*configure)(void *state, const struct eun_lb_params *params,
+                             const struct eun_lb_network *network);
+
+    /*
+     * The three for balancers whose switches tell each other something in the frames: all of them
+     * or none. They see control frames, too. A tag is 16 bits of the balancer's own, 0 before.
+     */
+
+    /** At its first switch a frame takes way `way` to another switch: its tag. */
+    uint16_t (*enter)(void *state, const struct eun_lb_packet *packet, uint32_t way);
+    /** At any switch a frame starts on the link of `port` (control: is queued): its new tag. */
+    uint16_t (*sent)(void *state, uint32_t port, uint32_t bytes, uint16_t tag, int64_t now_ps);
+    /** At its last switch a frame came from another switch. */
+    void (*arrive)(void *state, const struct eun_lb_packet *packet, uint16_t tag, int64_t now_ps);
 };
 
 /** The table: a line a balancer, `eun_balancer_NAME`. The first is the default. */
 #define EUN_BALANCERS(X)                                                                           \
     X(spray)                                                                                       \
     X(spray_rr)                                                                                    \
-    X(ecmp)
+    X(ecmp)                                                                                        \
+    X(drill)                                                                                       \
+    X(letflow)                                                                                     \
+    X(conga)
 
 #define EUN_DECLARE_BALANCER(name) extern const struct eun_balancer eun_balancer_##name;
 EUN_BALANCERS(EUN_DECLARE_BALANCER)

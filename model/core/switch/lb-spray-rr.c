@@ -6,7 +6,7 @@
  * whose hash meets share a turn; their ways are still used evenly, if not strictly in turn.
  */
 #include "balancer.h"
-#include "rng.h"
+#include "group.h"
 
 enum { TURNS = 64 };
 
@@ -27,9 +27,7 @@ static uint32_t choose(void *state, const struct eun_lb_packet *packet,
 {
     (void)packet;
     struct round_robin *s = state;
-    const uint64_t group =
-        (uint64_t)view->count << 32 | (uint64_t)view->ports[0] << 16 | view->ports[view->count - 1];
-    return s->turn[eun_mix64(group) % TURNS]++ % view->count;
+    return s->turn[eun_lb_group_hash(view) % TURNS]++ % view->count;
 }
 
 const struct eun_balancer eun_balancer_spray_rr = {

@@ -21,6 +21,7 @@ static struct eun_lb_view random_view(struct test_random *r, const uint32_t *que
     struct eun_lb_view view = test_view(test_below(r, WAYS_MAX - n + 1), n);
     view.queue_bytes = queues;
     view.now_ps = (int64_t)(test_random_next(r) >> 2);
+    view.from_host = test_chance(r, 50);
     return view;
 }
 
@@ -31,10 +32,15 @@ static void listed_balancers_are_found_by_name(void **state)
     assert_ptr_equal(eun_balancer_find("spray"), &eun_balancer_spray);
     assert_ptr_equal(eun_balancer_find("spray-rr"), &eun_balancer_spray_rr);
     assert_ptr_equal(eun_balancer_find("ecmp"), &eun_balancer_ecmp);
+    assert_ptr_equal(eun_balancer_find("drill"), &eun_balancer_drill);
+    assert_ptr_equal(eun_balancer_find("letflow"), &eun_balancer_letflow);
+    assert_ptr_equal(eun_balancer_find("conga"), &eun_balancer_conga);
     for (size_t i = 0; eun_balancers[i]; i++) {
         assert_ptr_equal(eun_balancer_find(eun_balancers[i]->name), eun_balancers[i]);
         assert_true(strlen(eun_balancers[i]->name) > 0);
         assert_true(strlen(eun_balancers[i]->summary) > 0);
+        assert_true(!eun_balancers[i]->enter == !eun_balancers[i]->sent);
+        assert_true(!eun_balancers[i]->enter == !eun_balancers[i]->arrive);
     }
 }
 
@@ -102,9 +108,10 @@ static void reorders_tells_the_truth(void **state)
     for (size_t b = 0; eun_balancers[b]; b++) {
         struct test_state s;
         test_init(eun_balancers[b], &s, 5);
-        const struct eun_lb_view view = test_view(0, 8);
+        struct eun_lb_view view = test_view(0, 8);
         uint32_t moved = 0;
         for (int flow = 0; flow < 100; flow++) {
+            view.from_host = flow % 2;
             const struct eun_lb_packet packet = random_packet(&r);
             const uint32_t way = eun_balancers[b]->choose(s.words, &packet, &view);
             for (int i = 0; i < 20; i++) {
@@ -126,10 +133,12 @@ static void many_flows_use_all_ways(void **state)
         for (uint32_t n = 2; n <= WAYS_MAX; n++) {
             struct test_state s;
             uint32_t count[WAYS_MAX] = {0};
-            const struct eun_lb_view view = test_view(0, n);
+            struct eun_lb_view view = test_view(0, n);
+            view.from_host = n % 2;
             test_init(eun_balancers[b], &s, test_random_next(&r));
             for (uint32_t i = 0; i < 200 * n; i++) {
                 const struct eun_lb_packet packet = random_packet(&r);
+                view.now_ps = i * INT64_C(1000000);
                 count[eun_balancers[b]->choose(s.words, &packet, &view)]++;
             }
             test_assert_uniform(count, n);
