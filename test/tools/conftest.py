@@ -24,7 +24,7 @@ def seed():
 
 @pytest.fixture(scope="session")
 def clos(tmp_path_factory, seed):
-    """Four schemes in one folder: (folder, {scheme: (rows, summary)})."""
+    """Five schemes in one folder: (folder, {scheme: (rows, summary)})."""
     folder = tmp_path_factory.mktemp("results") / "clos"
     written = {
         scheme: synthetic.write(folder / scheme, scheme, flows=1500, seed=seed)

@@ -37,7 +37,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def drawn(clos, tool, tmp_path_factory):
-    """(folder, text) of the report on four schemes."""
+    """(folder, text) of the report on five schemes."""
     folder = tmp_path_factory.mktemp("report") / "out"
     return folder, report_of(tool, folder, clos[0])
 
