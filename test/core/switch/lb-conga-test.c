@@ -138,6 +138,18 @@ static void remote_load_is_avoided_once_it_is_reported(void **state)
     assert_int_equal(ways_used(&r, 0, 1, 505 * US), 15);
 }
 
+/** A tag holds the larger level, be it that of the first or of the second link. */
+static void tags_hold_the_largest_level(void **state)
+{
+    (void)state;
+    start(137);
+    eun_balancer_conga.sent(leaf[0].words, 0, 5 * LOAD, 0, US);
+    eun_balancer_conga.sent(spine[1].words, 1, 6 * LOAD, 0, US);
+    assert_int_equal(carry(0, 1, 0, 64, US) >> 4 & 7, 5);
+    assert_int_equal(carry(0, 1, 1, 64, US) >> 4 & 7, 6);
+    assert_int_equal(carry(0, 1, 2, 64, US) >> 4 & 7, 0);
+}
+
 /** The path is as bad as its worst link: the least of the maxima wins. */
 static void the_least_of_the_maxima_wins(void **state)
 {
@@ -219,6 +231,7 @@ int main(void)
         cmocka_unit_test(equal_ways_are_drawn),
         cmocka_unit_test(local_load_is_avoided),
         cmocka_unit_test(remote_load_is_avoided_once_it_is_reported),
+        cmocka_unit_test(tags_hold_the_largest_level),
         cmocka_unit_test(the_least_of_the_maxima_wins),
         cmocka_unit_test(reports_take_turns),
         cmocka_unit_test(a_flow_moves_after_a_gap_and_for_a_better_way),
