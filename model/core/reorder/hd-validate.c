@@ -185,19 +185,39 @@ void eun_hd_recount(const struct eun_hd_bank *bank, struct eun_hd_metadata *m)
         m->held = (uint8_t)bits_in_window(bank, m);
 }
 
+/** Checks that Last flags are those of PSNs held, each once. The tag tells PSNs apart. */
+static const char *lasts_fault(const struct eun_hd_bank *bank, const struct eun_hd_metadata *m)
+{
+    const uint32_t expected = m->tag;
+    const uint32_t inline_psn = expected + (uint8_t)(m->last_inline - expected);
+    if (m->has_inline > 1)
+        return "a flag is neither 0 nor 1";
+    if (m->has_inline && !eun_hd_holds(bank, m, expected, inline_psn))
+        return "a Last packet that is not held";
+    if (m->last_plane == EUN_BLOCK_NONE)
+        return NULL;
+    if (m->held == 0)
+        return "an empty bitmap has a Last plane";
+    for (uint32_t psn = expected; psn != expected + bank->last_blocks * 16u; psn++) {
+        uint32_t bit;
+        const uint16_t *block = eun_hd_plane_block(bank, m, psn, &bit);
+        if ((*block >> bit & 1u) == 0)
+            continue;
+        if (!eun_hd_holds(bank, m, expected, psn))
+            return "a Last packet that is not held";
+        if (m->has_inline && psn == inline_psn)
+            return "a Last packet that is noted twice";
+    }
+    return NULL;
+}
+
 const char *eun_hd_fault(const struct eun_hd_bank *bank, const struct eun_hd_metadata *m)
 {
     const char *fault = frame_fault(bank, m);
-    if (fault == NULL)
-        fault = eun_hd_is_wide(m) ? eun_hd_wide_fault(bank, m) : bits_fault(bank, m);
-    if (fault != NULL || eun_hd_is_wide(m))
+    if (fault != NULL)
         return fault;
-    uint32_t lasts = m->has_inline;
-    if (m->last_plane != EUN_BLOCK_NONE) {
-        if (m->held == 0)
-            return "an empty bitmap has a Last plane";
-        for (uint32_t i = 0; i < bank->last_blocks; i++)
-            lasts += (uint32_t)__builtin_popcount(bank->pool.block[m->last_plane + i]);
-    }
-    return m->has_inline <= 1 && lasts <= m->held ? NULL : "more Last packets held than packets";
+    if (eun_hd_is_wide(m))
+        return eun_hd_wide_fault(bank, m);
+    fault = bits_fault(bank, m);
+    return fault != NULL ? fault : lasts_fault(bank, m);
 }
