@@ -22,6 +22,16 @@ void eun_receiver_answer(struct eun_receiver *rx, enum eun_feedback_kind kind,
 void eun_receiver_acknowledge(struct eun_receiver *rx, uint32_t ack_every,
                               const struct eun_data *packet, struct eun_rx_verdict *out);
 
+/** Packet `psn` came ahead of the cumulative point: notes how far, in `rx` and `*out`. */
+void eun_receiver_note_ahead(struct eun_receiver *rx, uint32_t psn, struct eun_rx_verdict *out);
+
+/**
+ * As eun_receiver_acknowledge(), where the prefix moved on a receiver that keeps what is ahead: not
+ * coalesced until the prefix has passed everything that came ahead of it.
+ */
+void eun_receiver_acknowledge_prefix(struct eun_receiver *rx, uint32_t ack_every,
+                                     const struct eun_data *packet, struct eun_rx_verdict *out);
+
 /**
  * From here on `rx`, to which packets came ahead of the prefix, holds none and works as go-back-N:
  * until the cumulative point has passed the farthest of them.

@@ -45,6 +45,24 @@ void eun_receiver_acknowledge(struct eun_receiver *rx, uint32_t ack_every,
         eun_receiver_answer(rx, EUN_FEEDBACK_ACK, EUN_NACK_SEQUENCE, packet->psn, out);
 }
 
+void eun_receiver_note_ahead(struct eun_receiver *rx, uint32_t psn, struct eun_rx_verdict *out)
+{
+    out->out_of_order = true;
+    out->span = psn - rx->expected;
+    if (!rx->ahead || eun_psn_before(rx->farthest, psn))
+        rx->farthest = psn;
+    rx->ahead = true;
+}
+
+void eun_receiver_acknowledge_prefix(struct eun_receiver *rx, uint32_t ack_every,
+                                     const struct eun_data *packet, struct eun_rx_verdict *out)
+{
+    /* Behind a gap the sender may wait for this very answer: no coalescing. */
+    eun_receiver_acknowledge(rx, rx->ahead ? 1u : ack_every, packet, out);
+    if (rx->ahead && eun_psn_before(rx->farthest, rx->expected))
+        rx->ahead = false;
+}
+
 /** The NACK of go-back-N, and when it may be repeated. */
 static void nack_gap(struct eun_receiver *rx, const struct eun_receiver_env *env, uint32_t psn,
                      enum eun_nack_reason reason, int64_t now, struct eun_rx_verdict *out)

@@ -45,10 +45,7 @@ static void advance(struct eun_receiver *rx, const struct eun_receiver_env *env,
         eun_isolation_enter(rx, packet->psn, hd->lasts);
     }
     eun_isolation_pass(rx);
-    /* Behind a gap the sender may wait for this very answer: no coalescing. */
-    eun_receiver_acknowledge(rx, rx->ahead ? 1u : env->ack_every, packet, out);
-    if (rx->ahead && eun_psn_before(rx->farthest, rx->expected))
-        rx->ahead = false;
+    eun_receiver_acknowledge_prefix(rx, env->ack_every, packet, out);
 }
 
 static void refuse(struct eun_receiver *rx, const struct eun_data *packet,
@@ -102,11 +99,7 @@ static void hold(struct eun_receiver *rx, const struct eun_receiver_env *env,
 static bool note_ahead(struct eun_receiver *rx, const struct eun_receiver_env *env,
                        const struct eun_data *packet, struct eun_rx_verdict *out)
 {
-    out->out_of_order = true;
-    out->span = packet->psn - rx->expected;
-    if (!rx->ahead || eun_psn_before(rx->farthest, packet->psn))
-        rx->farthest = packet->psn;
-    rx->ahead = true;
+    eun_receiver_note_ahead(rx, packet->psn, out);
     return !packet->last || !env->staging || eun_staging_has_room(env->staging) ||
            eun_reorder_holds(env->reorder, rx->qp, rx->expected, packet->psn);
 }

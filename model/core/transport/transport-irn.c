@@ -29,19 +29,7 @@ static void advance(struct eun_receiver *rx, const struct eun_receiver_env *env,
     out->completed = out->visible = bits->lasts;
     rx->expected += bits->advanced;
     rx->msn = (rx->msn + bits->lasts) & EUN_MSN_MASK;
-    /* Behind a gap the sender may wait for this very answer: no coalescing. */
-    eun_receiver_acknowledge(rx, rx->ahead ? 1u : env->ack_every, packet, out);
-    if (rx->ahead && eun_psn_before(rx->farthest, rx->expected))
-        rx->ahead = false;
-}
-
-static void note_ahead(struct eun_receiver *rx, uint32_t psn, struct eun_rx_verdict *out)
-{
-    out->out_of_order = true;
-    out->span = psn - rx->expected;
-    if (!rx->ahead || eun_psn_before(rx->farthest, psn))
-        rx->farthest = psn;
-    rx->ahead = true;
+    eun_receiver_acknowledge_prefix(rx, env->ack_every, packet, out);
 }
 
 static void receive(struct eun_receiver *rx, struct eun_receiver_env *env,
@@ -55,7 +43,7 @@ static void receive(struct eun_receiver *rx, struct eun_receiver_env *env,
         return;
     }
     if (packet->psn != rx->expected)
-        note_ahead(rx, packet->psn, out);
+        eun_receiver_note_ahead(rx, packet->psn, out);
     const struct eun_hd_outcome bits =
         eun_fixed_arrive(env->fixed, rx->bitmap, rx->expected, packet->psn, packet->last);
     switch (bits.verdict) {
