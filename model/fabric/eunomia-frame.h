@@ -25,7 +25,7 @@ const char *EunomiaFrameKindName(EunomiaFrameKind kind);
 struct EunomiaFrame {
     EunomiaFrame *next; //!< list link of whoever owns it now
     int64_t arrivalPs;  //!< while on a link: when its last bit arrives
-    uint32_t bytes;     //!< stored length, FCS included
+    uint64_t tag;       //!< what load balancers tell each other (core/switch/balancer.h)
     uint32_t src;       //!< host
     uint32_t dst;       //!< host
     uint32_t entropy;   //!< hash of addresses and UDP ports: what ECMP looks at
@@ -34,19 +34,22 @@ struct EunomiaFrame {
     uint32_t head;      //!< data: first PSN of the message; feedback: expected PSN
     uint32_t msn;       //!< 24 bits; of a Pause frame the priority that it stops
     uint32_t flow;      //!< statistics slot of the flow
+    uint32_t telemetry; //!< what switches wrote into it (INT); 0: nothing
+    uint16_t bytes;     //!< stored length, FCS included
     uint16_t payload;   //!< bytes
+    uint16_t path;      //!< UDP source port, as far as the transport chooses it; feedback: echo
     uint16_t inPort;    //!< port of the present node that it came in by
-    uint16_t tag;       //!< what load balancers tell each other (core/switch/balancer.h)
-    EunomiaFrameKind kind;
-    uint8_t priority;   //!< 0 control, 1..7 data
-    uint8_t generation; //!< 7 bits: life of the destination QP number
-    uint8_t reason;     //!< of a NACK; of a Pause frame 1 XOFF, 0 XON
-    bool last : 1;      //!< ends its message
-    bool ce : 1;        //!< congestion experienced (ECN 11); data is sent ECT(0)
-    bool echo : 1;      //!< feedback carries a congestion notification (compatibility only)
-    bool retransmission : 1;
-    bool ackRequest : 1; //!< data: the sender waits for an answer (BTH A bit)
-    uint8_t hops;        //!< links taken
+    EunomiaFrameKind kind : 4;
+    uint8_t reason : 4;      //!< of a NACK; of a Pause frame 1 XOFF, 0 XON
+    uint8_t generation : 7;  //!< life of the destination QP number
+    bool sync : 1;           //!< data: MP-RDMA's synchronisation
+    uint8_t priority : 3;    //!< 0 control, 1..7 data
+    bool last : 1;           //!< ends its message
+    bool ce : 1;             //!< congestion experienced (ECN 11); data is sent ECT(0)
+    bool echo : 1;           //!< feedback: the packet that it answers came with CE
+    bool retransmission : 1; //!< feedback: the packet that it answers was one
+    bool ackRequest : 1;     //!< data: the sender waits for an answer (BTH A bit)
+    uint8_t hops;            //!< links taken
 };
 
 static_assert(sizeof(EunomiaFrame) <= 64 + 8, "a frame should stay near one cache line");

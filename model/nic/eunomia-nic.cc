@@ -339,6 +339,8 @@ EunomiaFrame *EunomiaNic::BuildData(TxQp &qp)
     frame->last = packet.data.last;
     frame->retransmission = packet.retransmission;
     frame->ackRequest = packet.data.ack_request;
+    frame->sync = packet.data.sync;
+    frame->path = packet.data.path;
     frame->flow = static_cast<uint32_t>(packet.cookie);
     frame->bytes =
         eun_overhead_data(&m_overhead, packet.data.payload, packet.first, packet.data.last);
@@ -407,12 +409,19 @@ void EunomiaNic::ReceiveData(EunomiaFrame *frame)
     data.payload = frame->payload;
     data.last = frame->last;
     data.ack_request = frame->ackRequest;
+    data.ce = frame->ce;
+    data.retransmission = frame->retransmission;
+    data.sync = frame->sync;
+    data.path = frame->path;
     eun_rx_verdict verdict;
     m_transport->receive(&qp.rx, &m_rxEnv, &data, now, &verdict);
     Account(frame, verdict);
     if (frame->qp < m_bursts.size()) {
         TrackBursts(*frame, verdict);
     }
+    verdict.feedback.ce = data.ce;
+    verdict.feedback.retransmission = data.retransmission;
+    verdict.feedback.path = data.path;
     const EunomiaNicPipelines::Outcome outcome{verdict.feedback, frame->qp, verdict.visible,
                                                frame->generation, frame->ce};
     m_pool->Release(frame);
@@ -440,8 +449,7 @@ void EunomiaNic::Conclude(RxQp &qp, const EunomiaNicPipelines::Outcome &outcome,
         SendCnp(qp);
     }
     if (outcome.feedback.kind != EUN_FEEDBACK_NONE) {
-        const bool refused = outcome.feedback.kind == EUN_FEEDBACK_NACK;
-        Answer(qp, outcome.feedback, m_echoInAck && (outcome.ce || refused));
+        Answer(qp, outcome.feedback);
     }
     if (outcome.visible && m_user) {
         m_user->MessagesVisible(qp.peer, qp.peerQp, outcome.visible);
@@ -491,7 +499,7 @@ void EunomiaNic::Sweep()
     m_poolTrace(stats->blocks_in_use, stats->qps_active);
 }
 
-void EunomiaNic::Answer(RxQp &qp, const eun_feedback &feedback, bool echo)
+void EunomiaNic::Answer(RxQp &qp, const eun_feedback &feedback)
 {
     EunomiaFrameKind kind = EunomiaFrameKind::Ack;
     if (feedback.kind == EUN_FEEDBACK_SACK) {
@@ -504,7 +512,9 @@ void EunomiaNic::Answer(RxQp &qp, const eun_feedback &feedback, bool echo)
     frame->head = eun_psn_to_wire(feedback.expected);
     frame->psn = eun_psn_to_wire(feedback.psn);
     frame->reason = feedback.reason;
-    frame->echo = echo;
+    frame->echo = feedback.ce;
+    frame->retransmission = feedback.retransmission;
+    frame->path = feedback.path;
     m_port->Send(frame);
 }
 
@@ -533,12 +543,15 @@ void EunomiaNic::ReceiveFeedback(EunomiaFrame *frame)
     feedback.reason = f.reason;
     feedback.expected = eun_psn_from_wire(f.head, eun_sender_una(qp.tx));
     feedback.psn = eun_psn_from_wire(f.psn, eun_sender_una(qp.tx));
+    feedback.ce = f.echo;
+    feedback.retransmission = f.retransmission;
+    feedback.path = f.path;
     eun_sender_feedback(qp.tx, &m_txEnv, &feedback, EunomiaNow());
     qp.rto.Arm(eun_sender_deadline(qp.tx, &m_txEnv));
     if (!ReportCompleted(qp)) {
         return;
     }
-    if (f.echo) {
+    if (m_echoInAck && (feedback.ce || feedback.kind == EUN_FEEDBACK_NACK)) {
         NotifyCongestion(qp);
     }
     Consider(qp);

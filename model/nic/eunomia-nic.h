@@ -207,7 +207,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     void Leaves(const EunomiaNicPipelines::Outcome &outcome) override;
     /** Answers a data packet that has left its pipeline, and tells the user what it completed. */
     void Conclude(RxQp &qp, const EunomiaNicPipelines::Outcome &outcome, int64_t now);
-    void Answer(RxQp &qp, const eun_feedback &feedback, bool echo);
+    void Answer(RxQp &qp, const eun_feedback &feedback);
     void SendCnp(RxQp &qp);
     /** Tells the user of the messages whose staged Last has been copied by now. */
     void ReportCopied();

@@ -82,15 +82,15 @@ struct eun_balancer {
 
     /*
      * The three for balancers whose switches tell each other something in the frames: all of them
-     * or none. They see control frames, too. A tag is 16 bits of the balancer's own, 0 before.
+     * or none. They see control frames, too. A tag is 64 bits of the balancer's own, 0 before.
      */
 
     /** At its first switch a frame takes way `way` to another switch: its tag. */
-    uint16_t (*enter)(void *state, const struct eun_lb_packet *packet, uint32_t way);
+    uint64_t (*enter)(void *state, const struct eun_lb_packet *packet, uint32_t way);
     /** At any switch a frame starts on the link of `port` (control: is queued): its new tag. */
-    uint16_t (*sent)(void *state, uint32_t port, uint32_t bytes, uint16_t tag, int64_t now_ps);
+    uint64_t (*sent)(void *state, uint32_t port, uint32_t bytes, uint64_t tag, int64_t now_ps);
     /** At its last switch a frame came from another switch. */
-    void (*arrive)(void *state, const struct eun_lb_packet *packet, uint16_t tag, int64_t now_ps);
+    void (*arrive)(void *state, const struct eun_lb_packet *packet, uint64_t tag, int64_t now_ps);
 };
 
 /** The table: a line a balancer, `eun_balancer_NAME`. The first is the default. */

@@ -153,7 +153,7 @@ static uint32_t choose(void *state, const struct eun_lb_packet *packet,
     return eun_flowlet_way(flowlet, view->count);
 }
 
-static uint16_t enter(void *state, const struct eun_lb_packet *packet, uint32_t way)
+static uint64_t enter(void *state, const struct eun_lb_packet *packet, uint32_t way)
 {
     struct conga *s = state;
     struct measured *m = &s->measured[s->leaf[packet->dst]];
@@ -165,19 +165,19 @@ static uint16_t enter(void *state, const struct eun_lb_packet *packet, uint32_t 
         m->news &= (uint16_t) ~(1u << m->turn);
         m->turn = (m->turn + 1) % UPLINKS;
     }
-    return (uint16_t)tag;
+    return tag;
 }
 
-static uint16_t sent(void *state, uint32_t port, uint32_t bytes, uint16_t tag, int64_t now_ps)
+static uint64_t sent(void *state, uint32_t port, uint32_t bytes, uint64_t tag, int64_t now_ps)
 {
     struct conga *s = state;
     eun_dre_fade(&s->dre[port], s->keep, s->params.dre_interval_ps, now_ps);
     s->dre[port].bytes += bytes;
     const uint32_t level = eun_dre_level(&s->dre[port], s->step_bytes[port], s->levels);
-    return level > (tag >> 4 & 7u) ? (uint16_t)((tag & ~(7u << 4)) | level << 4) : tag;
+    return level > (tag >> 4 & 7u) ? (tag & ~(uint64_t)(7u << 4)) | level << 4 : tag;
 }
 
-static void arrive(void *state, const struct eun_lb_packet *packet, uint16_t tag, int64_t now_ps)
+static void arrive(void *state, const struct eun_lb_packet *packet, uint64_t tag, int64_t now_ps)
 {
     struct conga *s = state;
     const uint32_t from = s->leaf[packet->src];

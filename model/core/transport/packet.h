@@ -12,12 +12,16 @@
  * and MSN.
  */
 struct eun_data {
-    uint32_t psn;     /**< extended to 32 bits by the receiver's NIC */
-    uint32_t head;    /**< first PSN of its message, 32 bits */
-    uint32_t msn;     /**< message number within the QP, 24 bits */
-    uint32_t payload; /**< bytes */
-    bool last;        /**< ends its message */
-    bool ack_request; /**< BTH A bit: the sender waits for an answer, do not coalesce this one */
+    uint32_t psn;        /**< extended to 32 bits by the receiver's NIC */
+    uint32_t head;       /**< first PSN of its message, 32 bits */
+    uint32_t msn;        /**< message number within the QP, 24 bits */
+    uint32_t payload;    /**< bytes */
+    bool last;           /**< ends its message */
+    bool ack_request;    /**< BTH A bit: the sender waits for an answer, do not coalesce this one */
+    bool ce;             /**< it came with a congestion mark (ECN 11) */
+    bool retransmission; /**< it was sent before */
+    bool sync;           /**< MP-RDMA: take it only where nothing before it is missing */
+    uint16_t path;       /**< UDP source port, as far as the transport chooses it */
 };
 
 enum eun_feedback_kind {
@@ -39,10 +43,13 @@ enum eun_nack_reason {
 };
 
 struct eun_feedback {
-    uint8_t kind;      /**< enum eun_feedback_kind */
-    uint8_t reason;    /**< enum eun_nack_reason, of a NACK */
-    uint32_t expected; /**< receiver's cumulative point: next PSN expected */
-    uint32_t psn;      /**< PSN that was SACKed, or that made the NACK */
+    uint8_t kind;        /**< enum eun_feedback_kind */
+    uint8_t reason;      /**< enum eun_nack_reason, of a NACK */
+    uint32_t expected;   /**< receiver's cumulative point: next PSN expected */
+    uint32_t psn;        /**< PSN that was SACKed, or that made the NACK */
+    bool ce;             /**< the packet that it answers came with a congestion mark, ... */
+    bool retransmission; /**< ... had been sent before, ... */
+    uint16_t path;       /**< ... and took this path */
 };
 
 #endif

@@ -63,11 +63,11 @@ static uint32_t choose(uint32_t a, uint32_t b, uint32_t entropy, int64_t now_ps)
 }
 
 /** Carries `bytes` in one frame from leaf a to leaf b by that way; returns the tag at b. */
-static uint16_t carry(uint32_t a, uint32_t b, uint32_t way, uint32_t bytes, int64_t now_ps)
+static uint64_t carry(uint32_t a, uint32_t b, uint32_t way, uint32_t bytes, int64_t now_ps)
 {
     const struct eun_balancer *lb = &eun_balancer_conga;
     const struct eun_lb_packet packet = {.src = a, .dst = b, .entropy = 1, .bytes = bytes};
-    uint16_t tag = lb->enter(leaf[a].words, &packet, way);
+    uint64_t tag = lb->enter(leaf[a].words, &packet, way);
     tag = lb->sent(leaf[a].words, way, bytes, tag, now_ps);
     tag = lb->sent(spine[way].words, b, bytes, tag, now_ps);
     lb->arrive(leaf[b].words, &packet, tag, now_ps);
@@ -177,7 +177,7 @@ static void reports_take_turns(void **state)
     for (uint32_t way = 0; way < WAYS; way++)
         carry(0, 1, way, (way + 1) * LOAD, US);
     for (uint32_t i = 0; i < WAYS; i++) {
-        const uint16_t tag = carry(1, 0, 0, 64, US);
+        const uint64_t tag = carry(1, 0, 0, 64, US);
         assert_int_equal(tag >> 8, 1 << 7 | (i + 1) << 4 | i);
     }
     assert_int_equal(carry(1, 0, 0, 64, US) >> 8, 0);
