@@ -13,21 +13,18 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
-import time
 
 import eunomia_results
+from eunomia_jobs import STATUS_BAD_INPUT, STATUS_UNFINISHED, Job, play
 from eunomia_results import ResultError
-from run_clos import STATUS_UNFINISHED, Progress
 
 import matplotlib.pyplot as plt
 
 from eunomia_figures import DPI, RC
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-STATUS_BAD_INPUT = 2  # of eunomia-sim
 
 
 class SimulationFailed(Exception):
@@ -62,45 +59,23 @@ def wholes(name, text, low, high):
     return sorted({whole(name, part, low, high) for part in text.split(",")})
 
 
-class Run:
-    """One simulation in a process of its own.
-
-    `scheme` names it in messages, `keys` are the columns that tell it apart, `words` its options.
-    """
+class Run(Job):
+    """One simulation; `keys` are the columns that tell it apart."""
 
     def __init__(self, scheme, keys, words):
-        self.scheme, self.keys, self.words = scheme, keys, words
-        self.process = None
-
-    def start(self, sim, folder):
-        self.folder = folder
-        command = [sim, *self.words, f"--out={folder}"]
-        with open(folder + ".log", "wb") as log:
-            self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log
-            )
-
-    @staticmethod
-    def percent():
-        return ""
+        super().__init__(scheme, words)
+        self.keys = keys
 
     def row(self, figures):
         """Its figures by column, once it has ended; `figures` maps its result to some of them."""
-        if self.process.returncode not in (0, STATUS_UNFINISHED):
-            with open(self.folder + ".log", encoding="utf-8", errors="replace") as log:
-                said = log.read().split("\n")
-            last = ([line for line in said if line.strip()] or ["it printed nothing"])[-1]
-            if self.process.returncode == STATUS_BAD_INPUT:
-                raise ResultError(last)
-            raise SimulationFailed(f"{self.scheme}: {last}")
+        status = self.poll()
+        if status not in (0, STATUS_UNFINISHED):
+            if status == STATUS_BAD_INPUT:
+                raise ResultError(self.last_words())
+            raise SimulationFailed(f"{self.scheme}: {self.last_words()}")
         row = {**self.keys, **figures(eunomia_results.load(self.folder))}
         shutil.rmtree(self.folder)
         return row
-
-    def stop(self):
-        if self.process.poll() is None:
-            self.process.terminate()
-            self.process.wait()
 
 
 def read(result, figures):
@@ -114,29 +89,16 @@ def read(result, figures):
 
 
 def simulate(runs, sim, scratch, figures):
-    """Rows of all runs, in their order; as many run at a time as there are cores."""
-    cores = len(os.sched_getaffinity(0))
-    waiting, running, rows = list(enumerate(runs)), [], {}
-    progress = Progress(len(runs))
-    try:
-        while waiting or running:
-            while waiting and len(running) < cores:
-                number, run = waiting[0]
-                run.start(sim, os.path.join(scratch, str(number)))
-                running.append(run)
-                waiting.pop(0)
-            for run in [run for run in running if run.process.poll() is not None]:
-                running.remove(run)
-                rows[run] = run.row(figures)
-                if not progress.live:
-                    progress.event(f"{len(rows)} of {len(runs)} done; {run.scheme}")
-            progress.show(len(rows), running)
-            if running:
-                time.sleep(0.05)
-    finally:
-        progress.clear()
-        for run in running:
-            run.stop()
+    """Rows of all runs, in their order."""
+    places = {run: str(place) for place, run in enumerate(runs)}
+    rows = {}
+
+    def ended(run, progress):
+        rows[run] = run.row(figures)
+        if not progress.live:
+            progress.event(f"{len(rows)} of {len(runs)} done; {run.scheme}")
+
+    play(runs, lambda run: run.start(sim, os.path.join(scratch, places[run])), ended)
     return [rows[run] for run in runs]
 
 

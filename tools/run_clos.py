@@ -16,13 +16,12 @@ import argparse
 import os
 import re
 import signal
-import subprocess
 import sys
-import time
 
 import eunomia_results
 import report
 import table
+from eunomia_jobs import STATUS_UNFINISHED, Job, play
 from eunomia_verdict import judge
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -39,7 +38,6 @@ FAST = "--duration=200us"
 SAMPLING = "--sample=10us"
 # What tells the schemes apart, and what this job sets itself.
 OWN = {"lb", "transport", "verb", "gate", "out", "force"}
-STATUS_UNFINISHED = 3  # of eunomia-sim: results are there, some flows did not finish
 
 
 def option_name(argument):
@@ -55,141 +53,17 @@ def workload_options(fast, flows, handed):
     return [o for o in options if option_name(o) not in given] + handed
 
 
-def terminal():
-    """(our end, the simulator's end) of a terminal: it shows its progress only on one.
-
-    (None, None) where the system has none to give, as in some containers.
-    """
-    try:
-        ours, theirs = os.openpty()
-    except OSError:
-        return None, None
-    os.set_blocking(ours, False)
-    return ours, theirs
-
-
-class Job:
-    """One simulation in a process of its own; what it prints goes to a log beside its folder."""
-
-    def __init__(self, sim, scheme, options, out):
-        self.scheme = scheme
-        self.folder = os.path.join(out, scheme)
-        self.log = os.path.join(out, scheme + ".log")
-        self.started = time.monotonic()
-        self.seconds = 0.0
-        command = [sim, *SCHEMES[scheme], *options, f"--out={self.folder}", "--force"]
-        self.terminal, theirs = terminal() if sys.stderr.isatty() else (None, None)
-        with open(self.log, "wb") as log:
-            self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=theirs or log
-            )
-        if theirs:
-            os.close(theirs)
-
-    def poll(self):
-        """The exit status, None while it runs."""
-        status = self.process.poll()
-        self._drain()
-        if status is not None and not self.seconds:
-            self.seconds = time.monotonic() - self.started
-            if self.terminal:
-                os.close(self.terminal)
-                self.terminal = None
-        return status
-
-    def _drain(self):
-        """Moves what the simulator wrote to its terminal into the log."""
-        if not self.terminal:
-            return
-        with open(self.log, "ab") as log:
-            try:
-                while data := os.read(self.terminal, 65536):
-                    log.write(data)
-            except OSError:  # nothing there now, or the other end is closed
-                pass
-
-    def tail(self):
-        """The last part of what it printed, as lines; a carriage return ends one, too."""
-        with open(self.log, "rb") as log:
-            log.seek(0, os.SEEK_END)
-            log.seek(max(0, log.tell() - 4096))
-            text = log.read().decode("utf-8", "replace")
-        text = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text)  # cursor movements
-        return [line.strip() for line in re.split(r"[\r\n]+", text) if line.strip()]
-
-    def percent(self):
-        """The last percentage it printed, as " 43 %"; empty where there is none."""
-        found = re.findall(r"\b(\d{1,3}) ?%", " ".join(self.tail()))
-        return f" {found[-1]} %" if found else ""
-
-    def stop(self):
-        if self.process.poll() is None:
-            self.process.terminate()
-            self.process.wait()
-
-
-class Progress:
-    """One line that follows the work on a terminal, one line an event elsewhere; on stderr."""
-
-    def __init__(self, total):
-        self.live = sys.stderr.isatty()
-        self.total = total
-        self.started = time.monotonic()
-        self.width = 0
-
-    def show(self, done, running):
-        if not self.live:
-            return
-        seconds = int(time.monotonic() - self.started)
-        parts = ", ".join(job.scheme + job.percent() for job in running)
-        line = f"{seconds // 60}:{seconds % 60:02d}  {done} of {self.total} done; {parts}"
-        self._write("\r" + line.ljust(self.width))
-        self.width = len(line)
-
-    def event(self, text):
-        self.clear()
-        self._write(text + "\n")
-
-    def clear(self):
-        if self.width:
-            self._write("\r" + " " * self.width + "\r")
-            self.width = 0
-
-    @staticmethod
-    def _write(text):
-        sys.stderr.write(text)
-        sys.stderr.flush()
-
-
-def simulate(sim, options, out, cores):
-    """Runs all schemes, at most `cores` at a time; returns the finished jobs in scheme order."""
-    waiting, running, done = list(SCHEMES), [], []
-    progress = Progress(len(waiting))
-    try:
-        while waiting or running:
-            while waiting and len(running) < cores:
-                running.append(Job(sim, waiting.pop(0), options, out))
-            for job in [job for job in running if job.poll() is not None]:
-                running.remove(job)
-                done.append(job)
-                progress.event(f"{job.scheme}: {ending(job)} after {job.seconds:.1f} s")
-            progress.show(len(done), running)
-            if running:
-                time.sleep(0.2)
-    finally:
-        progress.clear()
-        for job in running:
-            job.stop()
-    return sorted(done, key=lambda job: list(SCHEMES).index(job.scheme))
-
-
-def ending(job):
-    status = job.poll()
-    if status == 0:
-        return "done"
-    if status == STATUS_UNFINISHED:
-        return "done, with unfinished flows"
-    return f"failed ({f'signal {-status}' if status < 0 else f'exit status {status}'})"
+def simulate(sim, options, out):
+    """Runs all schemes; returns the finished jobs in scheme order."""
+    jobs = [Job(scheme, [*words, *options]) for scheme, words in SCHEMES.items()]
+    play(
+        jobs,
+        lambda job: job.start(sim, os.path.join(out, job.scheme)),
+        lambda job, progress: progress.event(
+            f"{job.scheme}: {job.ending()} after {job.seconds:.1f} s"
+        ),
+    )
+    return jobs
 
 
 def parse(arguments):
@@ -220,8 +94,7 @@ def conclude(jobs, out):
         print()
         print(f"report: {os.path.relpath(report.write_report(out, results))}")
     for job in failed:
-        last = (job.tail() or ["it printed nothing"])[-1]
-        print(f"eunomia run: {job.scheme} {ending(job)}: {last}", file=sys.stderr)
+        print(f"eunomia run: {job.scheme} {job.ending()}: {job.last_words()}", file=sys.stderr)
         print(f"eunomia run: its output is in {os.path.relpath(job.log)}", file=sys.stderr)
     if failed:
         return 1
@@ -248,7 +121,7 @@ def main(arguments=None):
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends the simulations, too
     try:
         os.makedirs(out, exist_ok=True)
-        jobs = simulate(known.sim, options, out, len(os.sched_getaffinity(0)))
+        jobs = simulate(known.sim, options, out)
     except OSError as error:
         print(f"eunomia run: {error.filename or known.sim}: {error.strerror}", file=sys.stderr)
         return 1
