@@ -167,44 +167,6 @@ TypeId EunomiaNic::AddOrderingAttributes(TypeId tid)
                       MakeDataRateAccessor(&EunomiaNic::m_stagingRate), MakeDataRateChecker());
 }
 
-TypeId EunomiaNic::AddCongestionAttributes(TypeId tid)
-{
-    return tid
-        .AddAttribute("CongestionControl", "dcqcn or none.", StringValue("dcqcn"),
-                      MakeStringAccessor(&EunomiaNic::m_ccName), MakeStringChecker())
-        .AddAttribute("CnpInterval", "At most one CNP per QP in this time.",
-                      TimeValue(MicroSeconds(4)), MakeTimeAccessor(&EunomiaNic::m_cnpInterval),
-                      MakeTimeChecker(Time(0)))
-        .AddAttribute("EchoInAck",
-                      "Congestion notifications travel in every ACK and NACK of a marked packet "
-                      "and in every out-of-order NACK, as in conweave-ns3, instead of CNP frames.",
-                      BooleanValue(false), MakeBooleanAccessor(&EunomiaNic::m_echoInAck),
-                      MakeBooleanChecker())
-        .AddAttribute("DcqcnGain", "g of DCQCN.", DoubleValue(1.0 / 256),
-                      MakeDoubleAccessor(&EunomiaNic::m_gain), MakeDoubleChecker<double>(0, 1))
-        .AddAttribute("DcqcnAlphaInterval", "Time between updates of alpha.",
-                      TimeValue(MicroSeconds(1)), MakeTimeAccessor(&EunomiaNic::m_alphaInterval),
-                      MakeTimeChecker(Time(1)))
-        .AddAttribute("DcqcnDecreaseInterval", "Time between checks for a rate decrease.",
-                      TimeValue(MicroSeconds(4)), MakeTimeAccessor(&EunomiaNic::m_decreaseInterval),
-                      MakeTimeChecker(Time(1)))
-        .AddAttribute("DcqcnIncreaseInterval", "Time between rate increases.",
-                      TimeValue(MicroSeconds(300)),
-                      MakeTimeAccessor(&EunomiaNic::m_increaseInterval), MakeTimeChecker(Time(1)))
-        .AddAttribute("DcqcnFastRecoverySteps", "F of DCQCN.", UintegerValue(1),
-                      MakeUintegerAccessor(&EunomiaNic::m_fastRecovery),
-                      MakeUintegerChecker<uint32_t>())
-        .AddAttribute("DcqcnRateAi", "Additive increase.", DataRateValue(DataRate("40Mbps")),
-                      MakeDataRateAccessor(&EunomiaNic::m_rateAi), MakeDataRateChecker())
-        .AddAttribute("DcqcnRateHai", "Hyper increase.", DataRateValue(DataRate("100Mbps")),
-                      MakeDataRateAccessor(&EunomiaNic::m_rateHai), MakeDataRateChecker())
-        .AddAttribute("DcqcnRateMin", "Lowest rate.", DataRateValue(DataRate("100Mbps")),
-                      MakeDataRateAccessor(&EunomiaNic::m_rateMin), MakeDataRateChecker())
-        .AddAttribute("DcqcnClampTarget", "Every decrease sets the target to the current rate.",
-                      BooleanValue(false), MakeBooleanAccessor(&EunomiaNic::m_clampTarget),
-                      MakeBooleanChecker());
-}
-
 std::string EunomiaNic::Configure()
 {
     if (m_configured) {
@@ -380,21 +342,6 @@ std::string EunomiaNic::ConfigurePipelines()
     m_pipelines = std::make_unique<EunomiaNicPipelines>(std::move(controller), m_pipelineCount,
                                                         m_reorder, this);
     return "";
-}
-
-void EunomiaNic::ConfigureCongestion()
-{
-    m_ccConfig.line_rate_bps = m_port->GetRateBps();
-    eun_dcqcn_config &d = m_ccConfig.dcqcn;
-    d.g = m_gain;
-    d.alpha_interval_ps = m_alphaInterval.GetTimeStep();
-    d.decrease_interval_ps = m_decreaseInterval.GetTimeStep();
-    d.increase_interval_ps = m_increaseInterval.GetTimeStep();
-    d.fast_recovery_steps = m_fastRecovery;
-    d.rate_ai_bps = m_rateAi.GetBitRate();
-    d.rate_hai_bps = m_rateHai.GetBitRate();
-    d.rate_min_bps = m_rateMin.GetBitRate();
-    d.clamp_target = m_clampTarget;
 }
 
 } // namespace ns3

@@ -93,7 +93,7 @@ uint32_t EunomiaNic::Connect(Ptr<EunomiaNic> peer, uint8_t priority)
     TxQp &qp = *m_tx[m_freeTx.front()];
     m_freeTx.pop_front();
     eun_sender_reset(qp.tx, m_transport, m_firstPsn);
-    m_cc->init(&qp.cc, &m_ccConfig);
+    StartCongestion(qp);
     qp.open = true;
     eun_generation_begin(&qp.life, EunomiaNow());
     qp.priority = priority;
@@ -131,6 +131,7 @@ uint32_t EunomiaNic::OpenReceiver(EunomiaNic *peer, const TxQp &peerQp)
         eun_receiver_lend(&qp.rx, &m_shape, qp.bitmap.get());
     }
     qp.open = true;
+    qp.sendsCnps = !m_echoInAck && peer->m_cc->signal == EUN_CC_SIGNAL_CNP;
     qp.nextCnpPs = 0;
     qp.peer = peer;
     qp.peerQp = peerQp.number;
@@ -444,9 +445,9 @@ void EunomiaNic::Leaves(const EunomiaNicPipelines::Outcome &outcome)
 
 void EunomiaNic::Conclude(RxQp &qp, const EunomiaNicPipelines::Outcome &outcome, int64_t now)
 {
-    if (outcome.ce && !m_echoInAck && now >= qp.nextCnpPs) {
+    if (outcome.ce && qp.sendsCnps && now >= qp.nextCnpPs) {
         qp.nextCnpPs = now + m_cnpInterval.GetTimeStep();
-        SendCnp(qp);
+        m_port->Send(NewControl(EunomiaFrameKind::Cnp, m_overhead.cnp, qp));
     }
     if (outcome.feedback.kind != EUN_FEEDBACK_NONE) {
         Answer(qp, outcome.feedback);
@@ -518,11 +519,6 @@ void EunomiaNic::Answer(RxQp &qp, const eun_feedback &feedback)
     m_port->Send(frame);
 }
 
-void EunomiaNic::SendCnp(RxQp &qp)
-{
-    m_port->Send(NewControl(EunomiaFrameKind::Cnp, m_overhead.cnp, qp));
-}
-
 void EunomiaNic::ReceiveFeedback(EunomiaFrame *frame)
 {
     const EunomiaFrame f = *frame;
@@ -546,7 +542,11 @@ void EunomiaNic::ReceiveFeedback(EunomiaFrame *frame)
     feedback.ce = f.echo;
     feedback.retransmission = f.retransmission;
     feedback.path = f.path;
+    const uint64_t inFlight = eun_sender_inflight(qp.tx);
     eun_sender_feedback(qp.tx, &m_txEnv, &feedback, EunomiaNow());
+    if (m_cc->on_ack) {
+        HearAnswer(qp, feedback, inFlight);
+    }
     qp.rto.Arm(eun_sender_deadline(qp.tx, &m_txEnv));
     if (!ReportCompleted(qp)) {
         return;
@@ -570,24 +570,6 @@ bool EunomiaNic::ReportCompleted(TxQp &qp)
         }
     }
     return qp.open && qp.life.number == generation;
-}
-
-void EunomiaNic::NotifyCongestion(TxQp &qp)
-{
-    m_cc->on_cnp(&qp.cc, &m_ccConfig, EunomiaNow());
-    ArmCc(qp);
-}
-
-void EunomiaNic::ArmCc(TxQp &qp)
-{
-    qp.cc0.Arm(qp.cc.deadline_ps[0]);
-    qp.cc1.Arm(qp.cc.deadline_ps[1]);
-}
-
-void EunomiaNic::CcExpired(TxQp &qp, int timer)
-{
-    m_cc->on_timer(&qp.cc, &m_ccConfig, timer, EunomiaNow());
-    ArmCc(qp);
 }
 
 void EunomiaNic::RtoExpired(TxQp &qp)

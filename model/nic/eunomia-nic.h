@@ -171,6 +171,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
         eun_receiver rx{};
         std::unique_ptr<uint64_t[]> bitmap; //!< of `rx`, where the transport has one; kept
         int64_t nextCnpPs = 0;
+        bool sendsCnps = false; //!< the peer's control lives on them
         EunomiaNic *peer = nullptr;
         uint32_t peerQp = 0;
         uint32_t entropy = 0;
@@ -208,7 +209,6 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     /** Answers a data packet that has left its pipeline, and tells the user what it completed. */
     void Conclude(RxQp &qp, const EunomiaNicPipelines::Outcome &outcome, int64_t now);
     void Answer(RxQp &qp, const eun_feedback &feedback);
-    void SendCnp(RxQp &qp);
     /** Tells the user of the messages whose staged Last has been copied by now. */
     void ReportCopied();
     void Account(EunomiaFrame *frame, const eun_rx_verdict &verdict);
@@ -221,7 +221,10 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     void ReceiveFeedback(EunomiaFrame *frame);
     /** Tells the user what has completed; false where the QP is no longer open after that. */
     bool ReportCompleted(TxQp &qp);
+    void StartCongestion(TxQp &qp);
     void NotifyCongestion(TxQp &qp);
+    /** The sender has taken in an answer; `inFlight` payload bytes were in flight before. */
+    void HearAnswer(TxQp &qp, const eun_feedback &feedback, uint64_t inFlight);
     void ArmCc(TxQp &qp);
     void RtoExpired(TxQp &qp);
     void CcExpired(TxQp &qp, int timer);
@@ -318,6 +321,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     uint32_t m_fallbackAfter;
     uint32_t m_stagingLimit;
     DataRate m_stagingRate;
+    Time m_baseRtt;
     double m_gain;
     uint32_t m_fastRecovery;
     bool m_clampTarget;

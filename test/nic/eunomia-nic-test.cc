@@ -857,7 +857,6 @@ class CnpCase : public TestCase {
     {
         Simulation simulation;
         SetDefault("Nic::Transport", "gbn");
-        SetDefault("Nic::CongestionControl", "none");
         EunomiaTestNics nics;
         Marked(nics);
         m_cnps.clear();
@@ -870,7 +869,7 @@ class CnpCase : public TestCase {
         // A second burst after a rest: the first packet counts again.
         Simulation::At(300 * US, [&nics] { nics.Post(nics.Connect(), 1024); });
         Simulator::Run();
-        NS_TEST_EXPECT_MSG_EQ(nics.user.completions.size(), 3, "CNPs change no rate here");
+        NS_TEST_EXPECT_MSG_EQ(nics.user.completions.size(), 3, "all flows end");
         std::vector<int64_t> expected;
         for (const uint32_t flow : {flows[0], flows[1], flows[1] + 1}) {
             int64_t next = 0;

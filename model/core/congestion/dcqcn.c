@@ -10,9 +10,7 @@ enum { TIMER_DECREASE, TIMER_INCREASE };
 static void init(struct eun_cc *cc, const struct eun_cc_config *config)
 {
     struct eun_dcqcn *d = &cc->u.dcqcn;
-    cc->rate_bps = config->line_rate_bps;
-    cc->deadline_ps[TIMER_DECREASE] = INT64_MAX;
-    cc->deadline_ps[TIMER_INCREASE] = INT64_MAX;
+    eun_cc_start(cc, config);
     d->alpha = 1;
     d->target_bps = config->line_rate_bps;
     d->first_cnp_ps = -1;
@@ -118,6 +116,7 @@ static void on_cnp(struct eun_cc *cc, const struct eun_cc_config *config, int64_
 const struct eun_cc_ops eun_cc_dcqcn = {
     .name = "dcqcn",
     .summary = "DCQCN, rate-based on CNPs (Zhu et al., SIGCOMM 2015)",
+    .signal = EUN_CC_SIGNAL_CNP,
     .init = init,
     .on_cnp = on_cnp,
     .on_timer = on_timer,

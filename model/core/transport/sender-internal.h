@@ -37,18 +37,19 @@ struct eun_sender {
     uint64_t cur;
     uint64_t end;
     uint64_t first;
-    uint64_t inflight;   /**< payload bytes sent at least once and not acknowledged */
-    int64_t restart_ps;  /**< last send, progress or timeout */
-    uint32_t mask;       /**< slots - 1, slots a power of two */
-    uint32_t una;        /**< oldest PSN not acknowledged */
-    uint32_t nxt;        /**< next PSN never sent, past held Lasts */
-    uint32_t resend;     /**< next PSN of the sweep */
-    uint32_t resend_end; /**< first PSN past the sweep */
-    uint32_t held;       /**< Lasts held */
-    uint32_t freed;      /**< of these, Lasts that the gate lets go; length of their list */
-    uint32_t parked;     /**< Lasts parked */
-    uint32_t timeouts;   /**< in a row, without progress */
-    uint32_t sweep;      /**< number of sweeps so far */
+    uint64_t inflight;     /**< payload bytes sent at least once and not acknowledged */
+    int64_t restart_ps;    /**< last send, progress or timeout */
+    uint32_t window_bytes; /**< of its own, see eun_sender_set_window() */
+    uint32_t mask;         /**< slots - 1, slots a power of two */
+    uint32_t una;          /**< oldest PSN not acknowledged */
+    uint32_t nxt;          /**< next PSN never sent, past held Lasts */
+    uint32_t resend;       /**< next PSN of the sweep */
+    uint32_t resend_end;   /**< first PSN past the sweep */
+    uint32_t held;         /**< Lasts held */
+    uint32_t freed;        /**< of these, Lasts that the gate lets go; length of their list */
+    uint32_t parked;       /**< Lasts parked */
+    uint32_t timeouts;     /**< in a row, without progress */
+    uint32_t sweep;        /**< number of sweeps so far */
     bool sent_since_timeout;
     bool in_order_only; /**< the receiver takes nothing ahead of its prefix */
     bool degraded;      /**< `in_order_only` for a while */

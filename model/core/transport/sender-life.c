@@ -55,6 +55,16 @@ uint32_t eun_sender_nxt(const struct eun_sender *tx)
     return tx->nxt;
 }
 
+uint64_t eun_sender_inflight(const struct eun_sender *tx)
+{
+    return tx->inflight;
+}
+
+void eun_sender_set_window(struct eun_sender *tx, uint32_t bytes)
+{
+    tx->window_bytes = bytes;
+}
+
 uint64_t eun_sender_retransmitted(const struct eun_sender *tx)
 {
     return tx->retransmitted;

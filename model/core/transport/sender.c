@@ -164,16 +164,25 @@ static bool sweep_ready(const struct eun_sender *tx, const struct eun_sender_env
     return tx->resend != last_psn(m) || m->last_sent;
 }
 
+/** The smaller of the NIC's window and the QP's own, less 1; UINT32_MAX where there is none. */
+static inline uint32_t window_less_1(const struct eun_sender *tx, const struct eun_sender_env *env)
+{
+    const uint32_t shared = env->window_bytes - 1u;
+    const uint32_t own = tx->window_bytes - 1u;
+    return shared < own ? shared : own;
+}
+
 static inline bool new_ready(const struct eun_sender *tx, const struct eun_sender_env *env)
 {
     const uint32_t ahead = tx->nxt - tx->una;
     if (tx->cur == tx->end || ahead >= EUN_PSN_WINDOW_MAX - 1u || ahead >= tx->allowance.packets ||
         (env->window_psns > 0 && ahead >= env->window_psns) || !within_cap(tx, env))
         return false;
-    if (env->window_bytes == 0 || tx->inflight == 0)
+    const uint32_t window = window_less_1(tx, env);
+    if (window == UINT32_MAX || tx->inflight == 0)
         return true;
     const struct eun_message *m = &slot_at(tx, tx->cur)->message;
-    return tx->inflight + payload_of(m, tx->nxt, env->mtu) <= env->window_bytes;
+    return tx->inflight + payload_of(m, tx->nxt, env->mtu) - 1u <= window;
 }
 
 /** Is anything to be sent but new packets? */
@@ -340,7 +349,7 @@ bool eun_sender_next(struct eun_sender *tx, const struct eun_sender_env *env, in
      * A Last waits for the answer, or nothing more can leave without one. A packet sent again does
      * not leave in order of PSN: a request on the last one to leave would not cover it.
      */
-    out->data.ack_request = out->data.last || holds || !is_ready(tx, env) ||
+    out->data.ack_request = out->data.last || holds || tx->window_bytes > 0 || !is_ready(tx, env) ||
                             (out->retransmission && tx->transport->tolerates_reordering);
     tx->restart_ps = now;
     tx->sent_since_timeout = true;

@@ -87,6 +87,15 @@ bool eun_sender_post(struct eun_sender *tx, const struct eun_sender_env *env, ui
  */
 void eun_sender_stamp(struct eun_sender *tx, int64_t now);
 
+/**
+ * The QP has at most `bytes` of payload in flight from now on, and no more than `env->window_bytes`
+ * either; 0: no limit of its own, as after eun_sender_reset(). One packet may always be in flight,
+ * however long. A window limits new packets only, and what is in flight already may be more. It may
+ * be smaller by the next answer, so while there is one every packet asks for an answer: none may
+ * wait for company that the window does not allow.
+ */
+void eun_sender_set_window(struct eun_sender *tx, uint32_t bytes);
+
 /** READY exactly where eun_sender_next() would succeed. */
 enum eun_tx_state eun_sender_state(const struct eun_sender *tx, const struct eun_sender_env *env);
 
@@ -122,6 +131,8 @@ bool eun_sender_timeout(struct eun_sender *tx, const struct eun_sender_env *env,
 
 uint32_t eun_sender_una(const struct eun_sender *tx); /**< oldest PSN not acknowledged */
 uint32_t eun_sender_nxt(const struct eun_sender *tx); /**< next PSN never sent, past held Lasts */
+/** Payload bytes sent at least once and not acknowledged by the cumulative point. */
+uint64_t eun_sender_inflight(const struct eun_sender *tx);
 uint64_t eun_sender_retransmitted(const struct eun_sender *tx);
 
 #ifdef __cplusplus

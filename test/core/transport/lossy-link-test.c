@@ -76,6 +76,8 @@ static void check_new(const struct run *run, const struct qp *qp, uint32_t psn, 
         CHECK(run, psn - una < run->tx_env.window_psns);
     if (run->tx_env.window_bytes > 0 && inflight > 0)
         CHECK(run, inflight + naive_payload(run, qp, psn) <= run->tx_env.window_bytes);
+    if (qp->window > 0 && inflight > 0)
+        CHECK(run, inflight + naive_payload(run, qp, psn) <= qp->window);
 }
 
 static void check_packet(const struct run *run, struct qp *qp, const struct eun_tx_packet *packet,
@@ -93,6 +95,7 @@ static void check_packet(const struct run *run, struct qp *qp, const struct eun_
     CHECK(run, data->payload == naive_payload(run, qp, psn));
     CHECK(run, packet->first == (psn == qp->message[index].head));
     CHECK(run, packet->retransmission == (qp->sent[psn] != 0));
+    CHECK(run, data->ack_request || qp->window == 0);
     /* A Last that the gate held counts from when it was passed. */
     if (packet->retransmission || psn == nxt)
         CHECK(run, data->psn - eun_sender_una(qp->tx) < qp->tx->allowance.packets);
@@ -175,6 +178,15 @@ static void forge_answer(struct run *run, struct qp *qp)
     CHECK(run, eun_sender_retransmitted(qp->tx) == retransmitted);
 }
 
+/** Congestion control thinks anew. */
+static void draw_window(struct run *run, struct qp *qp)
+{
+    if (!run->own_windows)
+        return;
+    qp->window = test_chance(&run->r, 10) ? 0 : test_between(&run->r, 1, 20 * run->tx_env.mtu);
+    eun_sender_set_window(qp->tx, qp->window);
+}
+
 static void on_feedback(struct run *run, uint32_t index, struct eun_feedback fb)
 {
     struct qp *qp = &run->qp[index];
@@ -186,6 +198,7 @@ static void on_feedback(struct run *run, uint32_t index, struct eun_feedback fb)
     if (fb.kind == EUN_FEEDBACK_NACK)
         qp->recoveries++;
     eun_sender_feedback(qp->tx, &run->tx_env, &fb, run->now);
+    draw_window(run, qp);
     const uint32_t now_una = eun_sender_una(qp->tx);
     CHECK(run, now_una == (eun_psn_before(una, fb.expected) ? fb.expected : una));
     CHECK(run, !eun_psn_before(qp->origin + qp->expected, now_una));
@@ -487,6 +500,7 @@ static void draw_settings(struct run *run)
     run->tx_env.mtu = test_between(r, 1, 1500);
     run->tx_env.cap_psns = test_chance(r, 80) ? cap : test_between(r, 1, 256);
     run->tx_env.window_bytes = test_chance(r, 70) ? 0 : test_between(r, 1, 30 * run->tx_env.mtu);
+    run->own_windows = test_chance(r, 30);
     draw_limits(run);
     run->tx_env.retry_limit = 100000;
     run->tx_env.gate = (enum eun_gate)test_below(r, 3);

@@ -69,6 +69,7 @@ struct qp {
     uint32_t psns;
     uint32_t sent[PSNS_MAX]; /**< 1 + recoveries when it was sent last; 0: never */
     uint32_t retransmitted;
+    uint32_t window;     /**< its own, bytes; 0: none */
     uint32_t limited;    /**< packets that left under an allowance */
     uint32_t recoveries; /**< timeouts and NACKs that the sender saw */
     uint32_t tx_completed;
@@ -87,6 +88,7 @@ struct run {
     uint64_t seed;
     const struct eun_transport *transport;
     struct channel channel;
+    bool own_windows; /**< QPs have windows of their own, which change with every answer */
     struct eun_sender_env tx_env;
     struct eun_receiver_env rx_env;
     struct eun_staging staging;

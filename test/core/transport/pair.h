@@ -26,6 +26,7 @@ struct pair {
     uint32_t messages;
     uint32_t end[PAIR_MESSAGES]; /**< one past the last PSN; PSNs from 0 */
     bool came[PAIR_PSNS];
+    bool own_window;    /**< the QP has one, which changes with every answer */
     uint32_t refusals;  /**< packets refused for want of a staging slot */
     uint32_t visible;   /**< messages */
     uint32_t completed; /**< at the sender */
@@ -46,6 +47,7 @@ static inline void pair_init(struct pair *p, struct test_random *r, enum eun_gat
     p->tx_env.gate_scope_message = scope_message;
     p->tx_env.window_bytes =
         test_chance(&p->r, 50) ? 0 : test_between(&p->r, 1, 10) * p->tx_env.mtu;
+    p->own_window = test_chance(&p->r, 50);
     p->rx_env = test_receiver_env(test_reorder(1024));
     p->rx_env.ack_every = test_between(&p->r, 1, 20);
     p->rx_env.sack_every = test_between(&p->r, 0, 20);
@@ -62,6 +64,8 @@ static inline void pair_init(struct pair *p, struct test_random *r, enum eun_gat
         p->end[i] = psn;
         assert_true(eun_sender_post(p->tx, &p->tx_env, packets * p->tx_env.mtu, i));
     }
+    if (p->own_window)
+        eun_sender_set_window(p->tx, 10 * p->tx_env.mtu);
 }
 
 static inline void pair_dispose(struct pair *p)
@@ -129,6 +133,13 @@ static inline void pair_copies(struct pair *p, int64_t now)
         pair_show(p, copy.messages);
 }
 
+static inline void pair_feedback(struct pair *p, const struct eun_feedback *feedback)
+{
+    eun_sender_feedback(p->tx, &p->tx_env, feedback, p->now);
+    if (p->own_window)
+        eun_sender_set_window(p->tx, test_between(&p->r, 1, 10 * p->tx_env.mtu));
+}
+
 /** Until all is quiet; then every message has completed and shown, without a timeout. */
 static inline void pair_run(struct pair *p)
 {
@@ -141,7 +152,7 @@ static inline void pair_run(struct pair *p)
         if (event.kind == EVENT_DATA)
             pair_data(p, &event.u.data);
         else
-            eun_sender_feedback(p->tx, &p->tx_env, &event.u.feedback, p->now);
+            pair_feedback(p, &event.u.feedback);
         for (; eun_sender_completed(p->tx, &done); p->completed++)
             p->held_ps += done.wait_ps;
         pair_send(p);

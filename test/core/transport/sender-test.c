@@ -199,6 +199,44 @@ static void window_limits_bytes_in_flight(void **state)
     eun_sender_free(tx);
 }
 
+/** Of the NIC's window and the QP's own the smaller one holds, and while it has one, it asks. */
+static void own_window_limits_bytes_in_flight(void **state)
+{
+    (void)state;
+    struct eun_sender_env env = test_sender_env();
+    struct eun_sender *tx = eun_sender_new(&eun_transport_eunomia, 0);
+    post_packets(tx, &env, 30);
+    eun_sender_set_window(tx, 3999);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_true(next(tx, &env, 0).data.ack_request);
+    assert_idle(tx, &env);
+    assert_int_equal(eun_sender_inflight(tx), 3000);
+    eun_sender_set_window(tx, 4000);
+    assert_int_equal(next_psn(tx, &env, 0), 3);
+    assert_idle(tx, &env);
+    env.window_bytes = 5000;
+    eun_sender_set_window(tx, UINT32_MAX);
+    assert_int_equal(next_psn(tx, &env, 0), 4);
+    assert_idle(tx, &env);
+    env.window_bytes = 0;
+    eun_sender_set_window(tx, 0);
+    assert_false(next(tx, &env, 0).data.ack_request);
+    /* Smaller than what is in flight: that goes first. */
+    eun_sender_set_window(tx, 1);
+    for (uint32_t acked = 1; acked <= 6; acked++) {
+        assert_idle(tx, &env);
+        ack(tx, &env, acked, 0);
+    }
+    /* Smaller than a packet: one at a time. */
+    assert_int_equal(next_psn(tx, &env, 0), 6);
+    assert_idle(tx, &env);
+    eun_sender_reset(tx, &eun_transport_eunomia, 0);
+    post_packets(tx, &env, 30);
+    assert_false(next(tx, &env, 0).data.ack_request);
+    assert_false(next(tx, &env, 0).data.ack_request);
+    eun_sender_free(tx);
+}
+
 /** Never 2^23 PSNs outstanding: a wire PSN would mean two packets. */
 static void window_of_psns_is_limited(void **state)
 {
@@ -548,6 +586,7 @@ int main(void)
         cmocka_unit_test(completes_in_order),
         cmocka_unit_test(message_number_has_24_bits),
         cmocka_unit_test(window_limits_bytes_in_flight),
+        cmocka_unit_test(own_window_limits_bytes_in_flight),
         cmocka_unit_test(window_of_psns_is_limited),
         cmocka_unit_test(ignores_answers_to_packets_that_never_left),
         cmocka_unit_test(deadline_follows_sends_and_progress),
