@@ -431,6 +431,7 @@ EunomiaSummary EunomiaExperiment::Summarise() const
     s.pfc.pauses = totals.pauses;
     s.pfc.pausedPs = totals.pausedPs;
     s.drops = totals.dropped;
+    s.deflected = totals.deflected;
     s.ecnMarks = totals.marks;
     s.packets.hops = totals.hops;
     s.bytes.hops = totals.hopBytes;

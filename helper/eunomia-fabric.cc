@@ -217,6 +217,7 @@ EunomiaFabric::Totals EunomiaFabric::GetTotals() const
         t.dropped += sw->GetDrops();
         t.pauses += sw->GetPausesSent();
         t.marks += sw->GetMarks();
+        t.deflected += sw->GetDeflected();
         t.bufferBytes += static_cast<uint64_t>(sw->GetBuffer().used);
     }
     for (const auto &link : m_links) {

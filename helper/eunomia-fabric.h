@@ -80,6 +80,7 @@ class EunomiaFabric {
         uint64_t bufferBytes = 0; //!< accounted in shared buffers, at this moment
         uint64_t pauses = 0;      //!< XOFF frames
         uint64_t marks = 0;       //!< CE
+        uint64_t deflected = 0;   //!< data frames that took another port than their way
         int64_t pausedPs = 0;     //!< over ports and priorities
     };
 

@@ -356,6 +356,7 @@ std::string EunomiaResultWriter::SummaryText(const EunomiaSummary &summary)
     json.Fixed("paused_us", static_cast<double>(summary.pfc.pausedPs) / 1e6, DECIMALS);
     json.EndObject();
     json.Uint("drops", summary.drops);
+    json.Uint("deflected", summary.deflected);
     json.Uint("ecn_marks", summary.ecnMarks);
     WriteTraffic(&json, "packets", summary.packets);
     WriteTraffic(&json, "bytes", summary.bytes);

@@ -59,6 +59,7 @@ struct EunomiaSummary {
         int64_t pausedPs = 0; /**< summed over ports and priorities */
     } pfc;
     uint64_t drops = 0;
+    uint64_t deflected = 0; /**< packets, once for each port that they took instead of their way */
     uint64_t ecnMarks = 0;
     EunomiaTraffic packets;
     EunomiaTraffic bytes;

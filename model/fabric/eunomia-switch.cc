@@ -19,11 +19,11 @@ NS_OBJECT_ENSURE_REGISTERED(EunomiaSwitch);
 TypeId EunomiaSwitch::GetTypeId()
 {
     static TypeId tid =
-        AddPauseAttributes(
-            AddBufferAttributes(AddBalancerAttributes(TypeId("ns3::EunomiaSwitch")
-                                                          .SetParent<Object>()
-                                                          .SetGroupName("Eunomia")
-                                                          .AddConstructor<EunomiaSwitch>())))
+        AddPauseAttributes(AddBufferAttributes(AddDeflectAttributes(
+                               AddBalancerAttributes(TypeId("ns3::EunomiaSwitch")
+                                                         .SetParent<Object>()
+                                                         .SetGroupName("Eunomia")
+                                                         .AddConstructor<EunomiaSwitch>()))))
             .AddTraceSource("Drop", "A data frame was dropped, and why (eun_drop_reason).",
                             MakeTraceSourceAccessor(&EunomiaSwitch::m_dropTrace),
                             "ns3::EunomiaSwitch::DropTracedCallback")
@@ -82,6 +82,30 @@ TypeId EunomiaSwitch::AddBalancerAttributes(TypeId tid)
                       TimeValue(PicoSeconds(eun_lb_defaults.conga_aging_ps)),
                       MakeTimeAccessor(&EunomiaSwitch::m_congaAging),
                       MakeTimeChecker(NanoSeconds(1)));
+}
+
+TypeId EunomiaSwitch::AddDeflectAttributes(TypeId tid)
+{
+    return tid
+        .AddAttribute(
+            "DeflectHops",
+            "deflect: a frame that has taken this many links is deflected no more, 0..240 "
+            "(EuroSys 2014 uses IP's time to live, 255).",
+            UintegerValue(eun_lb_defaults.deflect_hops),
+            MakeUintegerAccessor(&EunomiaSwitch::m_deflectHops),
+            MakeUintegerChecker<uint32_t>(0, EUN_DEFLECT_HOPS_MAX))
+        .AddAttribute("DeflectThreshold",
+                      "deflect: a port is full where its queue with the frame would be longer than "
+                      "this at 100 Gb/s, in bytes; scales with the port's rate, as EcnMin.",
+                      UintegerValue(eun_lb_defaults.deflect_bytes),
+                      MakeUintegerAccessor(&EunomiaSwitch::m_deflectThreshold),
+                      MakeUintegerChecker<uint32_t>())
+        .AddAttribute("DeflectPriority",
+                      "deflect: data priority, 1..7 and not lossless, that a frame has from its "
+                      "first detour on; 0: it keeps its own. Queues that detours join in a circle "
+                      "and PFC stop each other for good; where detours may drop, none does.",
+                      UintegerValue(1), MakeUintegerAccessor(&EunomiaSwitch::m_deflectPriority),
+                      MakeUintegerChecker<uint8_t>(0, EUN_PRIORITIES - 1));
 }
 
 TypeId EunomiaSwitch::AddBufferAttributes(TypeId tid)
@@ -301,6 +325,10 @@ std::string EunomiaSwitch::SetUpBalancer()
         const auto peer = port->GetPeer()->GetNode();
         m_facesHost.push_back(!peer || !peer->GetObject<EunomiaSwitch>());
     }
+    if (m_balancer->divert && m_buffer.config.lossless_mask >> m_deflectPriority & 1) {
+        return "DeflectPriority: detours of a lossless priority, such as " +
+               std::to_string(m_deflectPriority) + ", can deadlock";
+    }
     m_balancerState.assign((m_balancer->state_bytes + 7) / 8, 0);
     // ECMP hashes data and control alike, as a switch does: hence its salt.
     m_balancer->init(m_balancerState.data(), m_salt, GetNPorts());
@@ -317,6 +345,8 @@ std::string EunomiaSwitch::ConfigureBalancer()
     params.dre_alpha = m_dreAlpha;
     params.conga_bits = m_congaBits;
     params.conga_aging_ps = m_congaAging.GetTimeStep();
+    params.deflect_hops = m_deflectHops;
+    params.deflect_bytes = m_deflectThreshold;
     std::vector<uint64_t> rates;
     for (const auto &port : m_ports) {
         rates.push_back(port->GetRateBps());
@@ -331,6 +361,7 @@ std::string EunomiaSwitch::ConfigureBalancer()
         network.widest = std::max(network.widest, group.count);
     }
     network.rate_bps = rates.data();
+    network.to_host = m_facesHost.data();
     network.ports = GetNPorts();
     const char *problem = m_balancer->configure(m_balancerState.data(), &params, &network);
     return problem ? std::string("Balancer: ") + problem : "";
@@ -344,7 +375,7 @@ uint32_t EunomiaSwitch::ChoosePort(EunomiaFrame *frame, uint32_t in)
     if (m_balancer->enter) {
         Exchange(frame, in, ways[way], way);
     }
-    return ways[way];
+    return m_balancer->divert ? Divert(frame, ways[way]) : ways[way];
 }
 
 uint32_t EunomiaSwitch::ChooseWay(const EunomiaFrame *frame, uint32_t in, const uint16_t *ways,
@@ -369,6 +400,20 @@ void EunomiaSwitch::Exchange(EunomiaFrame *frame, uint32_t in, uint32_t out, uin
     } else {
         m_balancer->arrive(m_balancerState.data(), &packet, frame->tag, EunomiaNow());
     }
+}
+
+uint32_t EunomiaSwitch::Divert(EunomiaFrame *frame, uint32_t out)
+{
+    if (frame->priority == 0) {
+        return out;
+    }
+    const uint32_t port = m_balancer->divert(m_balancerState.data(), out, frame->bytes, frame->hops,
+                                             m_buffer.port_bytes);
+    if (port != out) {
+        m_deflected++;
+        frame->priority = m_deflectPriority ? m_deflectPriority : frame->priority;
+    }
+    return port;
 }
 
 void EunomiaSwitch::Sent(EunomiaFrame *frame, uint32_t out)

@@ -61,6 +61,8 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
     const eun_buffer &GetBuffer() const { return m_buffer; }
     uint64_t GetDrops() const { return m_drops; }
     uint64_t GetMarks() const { return m_marks; }
+    /** Data frames that took another port than their way (balancer deflect). */
+    uint64_t GetDeflected() const { return m_deflected; }
     /** XOFF frames. */
     uint64_t GetPausesSent() const { return m_pauses; }
     /** XOFF and XON frames. */
@@ -96,12 +98,14 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
     };
 
     static TypeId AddBalancerAttributes(TypeId tid);
+    static TypeId AddDeflectAttributes(TypeId tid);
     static TypeId AddBufferAttributes(TypeId tid);
     static TypeId AddPauseAttributes(TypeId tid);
     uint32_t ChoosePort(EunomiaFrame *frame, uint32_t in);
     uint32_t ChooseWay(const EunomiaFrame *frame, uint32_t in, const uint16_t *ways,
                        uint32_t count);
     void Exchange(EunomiaFrame *frame, uint32_t in, uint32_t out, uint32_t way);
+    uint32_t Divert(EunomiaFrame *frame, uint32_t out);
     void Sent(EunomiaFrame *frame, uint32_t out);
     void Drop(EunomiaFrame *frame, eun_drop_reason reason);
     void Act(eun_pfc_action action, uint32_t port, uint32_t priority);
@@ -125,6 +129,7 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
     EunomiaFramePool *m_pool;
     uint64_t m_drops = 0;
     uint64_t m_marks = 0;
+    uint64_t m_deflected = 0;
     uint64_t m_pauses = 0;
     uint64_t m_pauseFrames = 0;
 
@@ -143,6 +148,9 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
     double m_dreAlpha;
     uint32_t m_congaBits;
     Time m_congaAging;
+    uint32_t m_deflectHops;
+    uint32_t m_deflectThreshold;
+    uint8_t m_deflectPriority;
     std::string m_policyName;
     uint64_t m_bufferBytes;
     bool m_pfc;

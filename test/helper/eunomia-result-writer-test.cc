@@ -198,6 +198,7 @@ EunomiaSummary Example()
     summary.pfc.pauses = 10;
     summary.pfc.pausedPs = 1500000;
     summary.drops = 11;
+    summary.deflected = 13;
     summary.ecnMarks = 12;
     summary.packets = {20, 21, 22, 23, 24, 25, 3000000};
     summary.bytes = {30, 31, 32, 33, 34, 35, 36};
@@ -244,7 +245,7 @@ class SummaryCase : public TestCase {
             "  \"fct_slowdown\": " +
             With(classes, "2.000000") + "  \"fct_us\": " + With(classes, "4.000000") +
             "  \"pfc\": {\n    \"pauses\": 10,\n    \"paused_us\": 1.500000\n  },\n"
-            "  \"drops\": 11,\n  \"ecn_marks\": 12,\n"
+            "  \"drops\": 11,\n  \"deflected\": 13,\n  \"ecn_marks\": 12,\n"
             "  \"packets\": {\n    \"data\": 20,\n    \"ack\": 21,\n    \"sack\": 22,\n"
             "    \"nack\": 23,\n    \"cnp\": 24,\n    \"retransmitted\": 25,\n"
             "    \"hops\": 3000000\n  },\n"

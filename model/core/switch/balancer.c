@@ -14,6 +14,8 @@ const struct eun_lb_params eun_lb_defaults = {
     .dre_alpha = 0.2,
     .conga_bits = 3,
     .conga_aging_ps = 500000000,
+    .deflect_hops = 16,
+    .deflect_bytes = 500000,
 };
 
 const struct eun_balancer *eun_balancer_find(const char *name)

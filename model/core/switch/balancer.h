@@ -43,9 +43,11 @@ struct eun_lb_params {
     double dre_alpha;           /**< share that it forgets each T, 0.001..1 */
     uint32_t conga_bits;        /**< Q: bits of a congestion level, 1..3 */
     int64_t conga_aging_ps;     /**< a reported level counts that long, > 0 */
+    uint32_t deflect_hops;      /**< a frame that took that many links is not deflected, 0..240 */
+    uint32_t deflect_bytes;     /**< a queue that a frame would make longer is full; at 100 Gb/s */
 };
 
-enum { EUN_DRILL_MAX = 8 };
+enum { EUN_DRILL_MAX = 8, EUN_DEFLECT_HOPS_MAX = 240 };
 
 /** What a balancer has after init(). */
 extern const struct eun_lb_params eun_lb_defaults;
@@ -57,6 +59,7 @@ struct eun_lb_network {
     uint32_t longest;         /**< most links on a shortest way between two hosts */
     uint32_t widest;          /**< largest group of ways at this switch */
     const uint64_t *rate_bps; /**< [port] of this switch, > 0 */
+    const uint8_t *to_host;   /**< [port] of this switch: no switch at the other end */
     uint32_t ports;
 };
 
@@ -91,6 +94,14 @@ struct eun_balancer {
     uint64_t (*sent)(void *state, uint32_t port, uint32_t bytes, uint64_t tag, int64_t now_ps);
     /** At its last switch a frame came from another switch. */
     void (*arrive)(void *state, const struct eun_lb_packet *packet, uint64_t tag, int64_t now_ps);
+
+    /**
+     * A data frame of `bytes` that has taken `hops` links is about to be queued at port `out`, its
+     * way, be it the only one or not. Returns the port that it takes: `out`, or another one that
+     * leads to a switch. `queue_bytes` as in the view.
+     */
+    uint32_t (*divert)(void *state, uint32_t out, uint32_t bytes, uint32_t hops,
+                       const uint32_t *queue_bytes);
 };
 
 /** The table: a line a balancer, `eun_balancer_NAME`. The first is the default. */
@@ -100,7 +111,8 @@ struct eun_balancer {
     X(ecmp)                                                                                        \
     X(drill)                                                                                       \
     X(letflow)                                                                                     \
-    X(conga)
+    X(conga)                                                                                       \
+    X(deflect)
 
 #define EUN_DECLARE_BALANCER(name) extern const struct eun_balancer eun_balancer_##name;
 EUN_BALANCERS(EUN_DECLARE_BALANCER)
