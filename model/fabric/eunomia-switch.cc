@@ -11,6 +11,7 @@
 #include "ns3/uinteger.h"
 
 #include <algorithm>
+#include <sstream>
 
 namespace ns3 {
 
@@ -19,11 +20,11 @@ NS_OBJECT_ENSURE_REGISTERED(EunomiaSwitch);
 TypeId EunomiaSwitch::GetTypeId()
 {
     static TypeId tid =
-        AddPauseAttributes(AddBufferAttributes(AddDeflectAttributes(
+        AddPauseAttributes(AddBufferAttributes(AddSprayAttributes(AddDeflectAttributes(
                                AddBalancerAttributes(TypeId("ns3::EunomiaSwitch")
                                                          .SetParent<Object>()
                                                          .SetGroupName("Eunomia")
-                                                         .AddConstructor<EunomiaSwitch>()))))
+                                                         .AddConstructor<EunomiaSwitch>())))))
             .AddTraceSource("Drop", "A data frame was dropped, and why (eun_drop_reason).",
                             MakeTraceSourceAccessor(&EunomiaSwitch::m_dropTrace),
                             "ns3::EunomiaSwitch::DropTracedCallback")
@@ -106,6 +107,33 @@ TypeId EunomiaSwitch::AddDeflectAttributes(TypeId tid)
                       "and PFC stop each other for good; where detours may drop, none does.",
                       UintegerValue(1), MakeUintegerAccessor(&EunomiaSwitch::m_deflectPriority),
                       MakeUintegerChecker<uint8_t>(0, EUN_PRIORITIES - 1));
+}
+
+TypeId EunomiaSwitch::AddSprayAttributes(TypeId tid)
+{
+    return tid
+        .AddAttribute("ElephantBytes",
+                      "elephant-spray: a flow that has sent this many bytes through its first "
+                      "switch is sprayed; 0: every flow, 4294967295: none.",
+                      UintegerValue(eun_lb_defaults.elephant_bytes),
+                      MakeUintegerAccessor(&EunomiaSwitch::m_elephantBytes),
+                      MakeUintegerChecker<uint32_t>())
+        .AddAttribute("ElephantQueue",
+                      "elephant-spray: a packet whose ECMP way has more than this queued at 100 "
+                      "Gb/s, in bytes, is sprayed; scales with the port's rate; 0: never.",
+                      UintegerValue(eun_lb_defaults.elephant_queue),
+                      MakeUintegerAccessor(&EunomiaSwitch::m_elephantQueue),
+                      MakeUintegerChecker<uint32_t>())
+        .AddAttribute(
+            "ElephantAging", "elephant-spray: a flow silent for longer starts anew, 1 ns or more.",
+            TimeValue(PicoSeconds(eun_lb_defaults.elephant_aging_ps)),
+            MakeTimeAccessor(&EunomiaSwitch::m_elephantAging), MakeTimeChecker(NanoSeconds(1)))
+        .AddAttribute("AdaptiveGrades",
+                      "adaptive: lengths of a queue at 100 Gb/s, in bytes, at which the next grade "
+                      "of load begins: 1 to 8 numbers, ascending, with commas between; scale with "
+                      "the port's rate.",
+                      StringValue("2000,20000,100000"),
+                      MakeStringAccessor(&EunomiaSwitch::m_adaptiveGrades), MakeStringChecker());
 }
 
 TypeId EunomiaSwitch::AddBufferAttributes(TypeId tid)
@@ -347,6 +375,13 @@ std::string EunomiaSwitch::ConfigureBalancer()
     params.conga_aging_ps = m_congaAging.GetTimeStep();
     params.deflect_hops = m_deflectHops;
     params.deflect_bytes = m_deflectThreshold;
+    params.elephant_bytes = m_elephantBytes;
+    params.elephant_queue = m_elephantQueue;
+    params.elephant_aging_ps = m_elephantAging.GetTimeStep();
+    const std::string grades = ReadGrades(&params);
+    if (!grades.empty()) {
+        return grades;
+    }
     std::vector<uint64_t> rates;
     for (const auto &port : m_ports) {
         rates.push_back(port->GetRateBps());
@@ -365,6 +400,28 @@ std::string EunomiaSwitch::ConfigureBalancer()
     network.ports = GetNPorts();
     const char *problem = m_balancer->configure(m_balancerState.data(), &params, &network);
     return problem ? std::string("Balancer: ") + problem : "";
+}
+
+std::string EunomiaSwitch::ReadGrades(eun_lb_params *params) const
+{
+    const std::string problem = "AdaptiveGrades: '" + m_adaptiveGrades +
+                                "' is no ascending list of 1 to " +
+                                std::to_string(EUN_ADAPTIVE_MAX) + " lengths in bytes";
+    // A comma more, so that an empty last number is one, too.
+    std::istringstream list(m_adaptiveGrades + ",");
+    std::string word;
+    uint64_t before = 0;
+    while (std::getline(list, word, ',')) {
+        const bool digits = !word.empty() && word.size() <= 10 &&
+                            word.find_first_not_of("0123456789") == std::string::npos;
+        const uint64_t bytes = digits ? std::stoull(word) : 0;
+        if (bytes <= before || bytes > UINT32_MAX || params->adaptive_grades == EUN_ADAPTIVE_MAX) {
+            return problem;
+        }
+        params->adaptive_limit[params->adaptive_grades++] = static_cast<uint32_t>(bytes);
+        before = bytes;
+    }
+    return "";
 }
 
 uint32_t EunomiaSwitch::ChoosePort(EunomiaFrame *frame, uint32_t in)

@@ -99,6 +99,7 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
 
     static TypeId AddBalancerAttributes(TypeId tid);
     static TypeId AddDeflectAttributes(TypeId tid);
+    static TypeId AddSprayAttributes(TypeId tid);
     static TypeId AddBufferAttributes(TypeId tid);
     static TypeId AddPauseAttributes(TypeId tid);
     uint32_t ChoosePort(EunomiaFrame *frame, uint32_t in);
@@ -114,6 +115,7 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
     void SetUpPort(uint32_t port);
     std::string SetUpBalancer();
     std::string ConfigureBalancer();
+    std::string ReadGrades(eun_lb_params *params) const;
 
     // Read for every frame
     eun_buffer m_buffer{};
@@ -151,6 +153,10 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
     uint32_t m_deflectHops;
     uint32_t m_deflectThreshold;
     uint8_t m_deflectPriority;
+    uint32_t m_elephantBytes;
+    uint32_t m_elephantQueue;
+    Time m_elephantAging;
+    std::string m_adaptiveGrades;
     std::string m_policyName;
     uint64_t m_bufferBytes;
     bool m_pfc;

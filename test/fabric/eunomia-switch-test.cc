@@ -473,7 +473,8 @@ class RoutesCase : public TestCase {
   private:
     void DoRun() override
     {
-        for (const char *balancer : {"ecmp", "spray", "spray-rr", "drill", "letflow"}) {
+        for (const char *balancer : {"ecmp", "spray", "spray-rr", "drill", "letflow", "deflect",
+                                     "elephant-spray", "adaptive"}) {
             Groups(balancer);
         }
         Flows();
@@ -555,7 +556,8 @@ class RandomnessCase : public TestCase {
 
     void DoRun() override
     {
-        for (const char *balancer : {"ecmp", "spray", "drill", "letflow"}) {
+        for (const char *balancer :
+             {"ecmp", "spray", "drill", "letflow", "deflect", "elephant-spray", "adaptive"}) {
             const auto base = Print(balancer, Setting{});
             NS_TEST_EXPECT_MSG_EQ((Print(balancer, Setting{}) == base), true, "the same again");
             Setting s;
@@ -675,10 +677,33 @@ class ConfigCase : public TestCase {
             Simulator::Run();
             NS_TEST_EXPECT_MSG_EQ(bench.Arrived(), 1, row.attribute);
         }
+        Grades();
         // A delay that no buffer can cover.
         Simulation simulation;
         Bench bench(2, 100 * GBPS, 10'000'000 * US);
         NS_TEST_EXPECT_MSG_NE(bench.sw->Configure(), "", "250 GB of headroom");
+    }
+
+    void Grades()
+    {
+        for (const char *bad : {"", ",", "0", "1000,", ",1000", "1000,1000", "2000,1000", "1e3",
+                                "-1", "1000, 2000", "4294967296", "1,2,3,4,5,6,7,8,9"}) {
+            Simulation simulation;
+            Bench bench(2);
+            bench.sw->SetAttribute("Balancer", StringValue("adaptive"));
+            bench.sw->SetAttribute("AdaptiveGrades", StringValue(bad));
+            NS_TEST_EXPECT_MSG_EQ(bench.sw->Configure(),
+                                  "AdaptiveGrades: '" + std::string(bad) +
+                                      "' is no ascending list of 1 to 8 lengths in bytes",
+                                  bad);
+        }
+        for (const char *good : {"1", "4294967295", "1,2,3,4,5,6,7,8"}) {
+            Simulation simulation;
+            Bench bench(2);
+            bench.sw->SetAttribute("Balancer", StringValue("adaptive"));
+            bench.sw->SetAttribute("AdaptiveGrades", StringValue(good));
+            NS_TEST_EXPECT_MSG_EQ(bench.sw->Configure(), "", good);
+        }
     }
 
     void Drop(std::string path, const EunomiaFrame &, uint32_t) { m_n[path]++; }

@@ -16,6 +16,11 @@ const struct eun_lb_params eun_lb_defaults = {
     .conga_aging_ps = 500000000,
     .deflect_hops = 16,
     .deflect_bytes = 500000,
+    .elephant_bytes = 30000,
+    .elephant_queue = 0,
+    .elephant_aging_ps = 1000000000,
+    .adaptive_grades = 3,
+    .adaptive_limit = {2000, 20000, 100000},
 };
 
 const struct eun_balancer *eun_balancer_find(const char *name)

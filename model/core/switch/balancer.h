@@ -34,6 +34,8 @@ struct eun_lb_view {
     bool from_host; /**< this is the packet's first switch */
 };
 
+enum { EUN_DRILL_MAX = 8, EUN_DEFLECT_HOPS_MAX = 240, EUN_ADAPTIVE_MAX = 8 };
+
 /** Parameters of all balancers; each reads its own. */
 struct eun_lb_params {
     uint32_t drill_samples;     /**< d of DRILL(d, m): ways drawn a packet, 1..EUN_DRILL_MAX */
@@ -45,9 +47,13 @@ struct eun_lb_params {
     int64_t conga_aging_ps;     /**< a reported level counts that long, > 0 */
     uint32_t deflect_hops;      /**< a frame that took that many links is not deflected, 0..240 */
     uint32_t deflect_bytes;     /**< a queue that a frame would make longer is full; at 100 Gb/s */
+    uint32_t elephant_bytes;    /**< a flow that sent that many is sprayed; UINT32_MAX: none is */
+    uint32_t elephant_queue;   /**< at a longer queue, packets are sprayed; at 100 Gb/s; 0: never */
+    int64_t elephant_aging_ps; /**< a flow silent for longer starts anew, > 0 */
+    uint32_t adaptive_grades;  /**< limits in use, 1..EUN_ADAPTIVE_MAX */
+    uint32_t adaptive_limit[EUN_ADAPTIVE_MAX]; /**< bytes at 100 Gb/s at which the next grade
+                                                  begins, ascending */
 };
-
-enum { EUN_DRILL_MAX = 8, EUN_DEFLECT_HOPS_MAX = 240 };
 
 /** What a balancer has after init(). */
 extern const struct eun_lb_params eun_lb_defaults;
@@ -112,7 +118,9 @@ struct eun_balancer {
     X(drill)                                                                                       \
     X(letflow)                                                                                     \
     X(conga)                                                                                       \
-    X(deflect)
+    X(deflect)                                                                                     \
+    X(elephant_spray)                                                                              \
+    X(adaptive)
 
 #define EUN_DECLARE_BALANCER(name) extern const struct eun_balancer eun_balancer_##name;
 EUN_BALANCERS(EUN_DECLARE_BALANCER)

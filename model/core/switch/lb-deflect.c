@@ -81,7 +81,7 @@ static uint32_t divert(void *state, uint32_t out, uint32_t bytes, uint32_t hops,
     uint16_t open[PORTS];
     uint32_t count = 0;
     for (uint32_t i = 0; i < s->exits; i++)
-        if (s->exit[i] != out && !is_full(s, s->exit[i], bytes, queue_bytes))
+        if (!is_full(s, s->exit[i], bytes, queue_bytes))
             open[count++] = s->exit[i];
     return count > 0 ? open[eun_rng_below(&s->rng, count)] : out;
 }

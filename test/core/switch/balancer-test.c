@@ -36,6 +36,8 @@ static void listed_balancers_are_found_by_name(void **state)
     assert_ptr_equal(eun_balancer_find("letflow"), &eun_balancer_letflow);
     assert_ptr_equal(eun_balancer_find("conga"), &eun_balancer_conga);
     assert_ptr_equal(eun_balancer_find("deflect"), &eun_balancer_deflect);
+    assert_ptr_equal(eun_balancer_find("elephant-spray"), &eun_balancer_elephant_spray);
+    assert_ptr_equal(eun_balancer_find("adaptive"), &eun_balancer_adaptive);
     for (size_t i = 0; eun_balancers[i]; i++) {
         assert_ptr_equal(eun_balancer_find(eun_balancers[i]->name), eun_balancers[i]);
         assert_true(strlen(eun_balancers[i]->name) > 0);

@@ -193,21 +193,23 @@ static void without_neighbours_there_is_no_detour(void **state)
     assert_int_equal(divert(&b, 0, 1000, 1), 0);
 }
 
-/** The threshold is capped where 32 bits end; too many ports are refused. */
+/** Sums and thresholds do not wrap at 32 bits; too many ports are refused. */
 static void extremes(void **state)
 {
     (void)state;
     struct bench b;
-    static uint64_t fast = UINT64_C(10000000000000);
-    static uint8_t to_switch;
-    const struct eun_lb_network network = {.rate_bps = &fast, .to_host = &to_switch, .ports = 1};
+    static uint64_t fast[2] = {UINT64_C(10000000000000), UINT64_C(10000000000000)};
+    static uint8_t to_switch[2];
+    const struct eun_lb_network network = {.rate_bps = fast, .to_host = to_switch, .ports = 2};
     const struct eun_lb_network big = {.ports = 513};
     struct eun_lb_params params = eun_lb_defaults;
     params.deflect_bytes = UINT32_MAX;
     test_init(lb, &b.state, 6);
     assert_null(lb->configure(b.state.words, &params, &network));
-    b.queue[0] = UINT32_MAX;
+    b.queue[1] = 0;
+    b.queue[0] = UINT32_MAX - 1000;
     assert_int_equal(divert(&b, 0, 1000, 1), 0);
+    assert_int_equal(divert(&b, 0, 1001, 1), 1);
     assert_string_equal(lb->configure(b.state.words, &params, &big),
                         "deflect takes up to 512 ports a switch");
 }
