@@ -208,14 +208,21 @@ void EunomiaExperiment::SetDefaults()
     SetDefault("EunomiaNic::Pipelines", o.pipelines);
     SetDefault("EunomiaNic::CacheBlocks", o.cacheBlocks);
     eun_overhead overhead;
-    const bool ordered = !eun_transport_find(o.transport.c_str())->tolerates_reordering;
+    const eun_transport &transport = *eun_transport_find(o.transport.c_str());
+    const bool ordered = !transport.tolerates_reordering;
     NS_ABORT_MSG_UNLESS(eun_overhead_choose(&overhead, o.verb.c_str(), o.flatOverhead, ordered),
                         "the options were checked");
+    if (transport.picks_paths) {
+        eun_overhead_name_answers(&overhead);
+    }
     SetDefault("EunomiaLink::Gap", overhead.gap);
     SetDefault("EunomiaSwitch::PauseFrame", overhead.pfc);
     SetDefault("EunomiaSwitch::MaxFrame", eun_overhead_data(&overhead, o.mtu, true, true));
     const eun_path path{o.leaves > 1 ? 4u : 2u, o.linkRateBps, o.linkDelayPs, false};
     const int64_t rtt = eun_base_rtt(&overhead, &path, o.mtu);
+    if (transport.pacing) {
+        SetDefault("EunomiaNic::MprdmaRtt", Picoseconds(rtt));
+    }
     SetIdleEpoch(rtt);
     if (o.window == "bdp") {
         SetDefault("EunomiaNic::Window", Bdp(o.conweave ? ConweaveRtt(path.links, o) : rtt, o));
@@ -279,7 +286,8 @@ void EunomiaExperiment::Build()
         throw EunomiaInputError("--" + problem.substr(0, problem.find(": ")), 0, "",
                                 problem.substr(problem.find(": ") + 2));
     }
-    m_multipath = eun_balancer_find(m_options.lb.c_str())->reorders;
+    m_multipath = eun_balancer_find(m_options.lb.c_str())->reorders ||
+                  eun_transport_find(m_options.transport.c_str())->picks_paths;
 }
 
 uint64_t EunomiaExperiment::BdpBytes() const
@@ -539,7 +547,8 @@ void EunomiaExperiment::DescribeConfig(EunomiaSummary &s) const
     c.emplace_back("overhead", o.flatOverhead ? std::to_string(o.flatOverhead) : "roce");
     c.emplace_back("verb", o.verb);
     const char *const gates[] = {"none", "sender", "receiver"};
-    c.emplace_back("gate", std::string(gates[m_fabric->GetNic(0)->GetGate()]));
+    const auto nic = m_fabric->GetNic(0);
+    c.emplace_back("gate", std::string(nic->Synchronises() ? "sync" : gates[nic->GetGate()]));
     c.emplace_back("seed", o.seed);
     c.emplace_back("sample_ps", o.samplePs);
     c.emplace_back("bdp_bytes", BdpBytes());

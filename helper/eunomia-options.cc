@@ -126,9 +126,12 @@ EunomiaOptions::EunomiaOptions()
           {"duration", "2ms", "how long generated flows keep arriving"},
           {"warmup", "0", "flows that start earlier are simulated but not reported"},
           {"drain", "100ms", "how long unfinished flows may go on after the last start"},
-          {"lb", "spray", "load balancer: " + Join(Names(eun_balancers))},
+          {"lb", "spray",
+           "load balancer: " + Join(Names(eun_balancers)) +
+               "; mprdma: ecmp, which follows its "
+               "choice of paths"},
           {"transport", "eunomia", "transport: " + Join(Names(eun_transports))},
-          {"cc", "dcqcn", "congestion control: " + Join(Names(eun_ccs))},
+          {"cc", "dcqcn", "congestion control: " + Join(Names(eun_ccs)) + "; mprdma: none"},
           {"window", "off",
            "cap on a QP's payload in flight: off, bdp, or bytes; irn: bdp or bytes"},
           {"pfc", "on", "on, off"},
@@ -326,7 +329,7 @@ void EunomiaOptions::ResolveTraffic()
 void EunomiaOptions::ResolveTransport()
 {
     transport = Choice("transport", Names(eun_transports));
-    cc = Choice("cc", Names(eun_ccs));
+    ResolveCongestion();
     ResolveWindow();
     mtu = static_cast<uint32_t>(Integer("mtu", 256, 9000));
     flatOverhead =
@@ -350,6 +353,28 @@ void EunomiaOptions::ResolveTransport()
     ResolveIdleEpoch();
 }
 
+void EunomiaOptions::ResolveCongestion()
+{
+    const eun_transport &t = *eun_transport_find(transport.c_str());
+    if (t.own_congestion_control && !Find("cc").given) {
+        Find("cc").value = "none";
+    }
+    cc = Choice("cc", Names(eun_ccs));
+    if (t.own_congestion_control && cc != "none") {
+        throw EunomiaInputError(
+            "--cc", 0, "",
+            transport + " has a congestion window of its own and takes none, not " + cc);
+    }
+    if (t.picks_paths && !Find("lb").given) {
+        lb = "ecmp";
+    }
+    if (t.picks_paths && !eun_balancer_find(lb.c_str())->follows_entropy) {
+        throw EunomiaInputError("--lb", 0, "",
+                                transport + " picks paths by UDP source port, which " + lb +
+                                    " does not follow: ecmp");
+    }
+}
+
 void EunomiaOptions::ResolveWindow()
 {
     window = Value("window");
@@ -360,7 +385,8 @@ void EunomiaOptions::ResolveWindow()
         }
         window = std::to_string(bytes);
     }
-    if (eun_transport_find(transport.c_str())->ordering != EUN_ORDERING_FIXED) {
+    const eun_transport &t = *eun_transport_find(transport.c_str());
+    if (t.ordering != EUN_ORDERING_FIXED || t.own_congestion_control) {
         return;
     }
     if (!Find("window").given) {

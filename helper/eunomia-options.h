@@ -89,6 +89,7 @@ class EunomiaOptions {
     void ResolveTopology();
     void ResolveTraffic();
     void ResolveTransport();
+    void ResolveCongestion();
     void ResolveWindow();
     void ResolveIdleEpoch();
     uint64_t Integer(const std::string &name, uint64_t low, uint64_t high);

@@ -18,11 +18,11 @@ NS_OBJECT_ENSURE_REGISTERED(EunomiaNic);
 TypeId EunomiaNic::GetTypeId()
 {
     static TypeId tid =
-        AddCongestionAttributes(
-            AddOrderingAttributes(AddTransportAttributes(TypeId("ns3::EunomiaNic")
-                                                             .SetParent<Object>()
-                                                             .SetGroupName("Eunomia")
-                                                             .AddConstructor<EunomiaNic>())))
+        AddMprdmaAttributes(AddCongestionAttributes(AddOrderingAttributes(
+                                AddTransportAttributes(TypeId("ns3::EunomiaNic")
+                                                           .SetParent<Object>()
+                                                           .SetGroupName("Eunomia")
+                                                           .AddConstructor<EunomiaNic>()))))
             .AddTraceSource("Arrival", "A frame reached the NIC.",
                             MakeTraceSourceAccessor(&EunomiaNic::m_arrivalTrace),
                             "ns3::EunomiaPort::FrameTracedCallback")
@@ -216,9 +216,16 @@ std::string EunomiaNic::ConfigureNames()
     if (!m_cc) {
         return "CongestionControl: there is no control " + m_ccName;
     }
+    if (m_transport->own_congestion_control && m_cc != &eun_cc_none) {
+        return "CongestionControl: transport " + m_transportName +
+               " has a window of its own and takes none, not " + m_ccName;
+    }
     if (!eun_overhead_choose(&m_overhead, m_verb.c_str(), m_flatOverhead,
                              !m_transport->tolerates_reordering)) {
         return "Verb: there is no verb " + m_verb;
+    }
+    if (m_transport->picks_paths) {
+        eun_overhead_name_answers(&m_overhead);
     }
     return "";
 }
@@ -226,7 +233,8 @@ std::string EunomiaNic::ConfigureNames()
 std::string EunomiaNic::ConfigureGate()
 {
     if (m_gate == "auto") {
-        const bool hold = m_verb != "send" && m_transport->tolerates_reordering;
+        const bool hold =
+            m_verb != "send" && m_transport->tolerates_reordering && !m_transport->pacing;
         m_txEnv.gate = hold ? EUN_GATE_SENDER : EUN_GATE_NONE;
     } else if (m_gate == "none") {
         m_txEnv.gate = EUN_GATE_NONE;
@@ -268,7 +276,7 @@ std::string EunomiaNic::ConfigureOrdering()
     case EUN_ORDERING_POOL:
         return ConfigurePool();
     case EUN_ORDERING_FIXED:
-        return ConfigureBitmap();
+        return m_transport->pacing ? ConfigureMprdma() : ConfigureBitmap();
     default:
         return "";
     }

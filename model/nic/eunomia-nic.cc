@@ -94,6 +94,9 @@ uint32_t EunomiaNic::Connect(Ptr<EunomiaNic> peer, uint8_t priority)
     m_freeTx.pop_front();
     eun_sender_reset(qp.tx, m_transport, m_firstPsn);
     StartCongestion(qp);
+    if (m_transport->pacing) {
+        StartPacing(qp);
+    }
     qp.open = true;
     eun_generation_begin(&qp.life, EunomiaNow());
     qp.priority = priority;
@@ -149,6 +152,9 @@ void EunomiaNic::Close(uint32_t number)
     qp.rto.Arm(qp.rto.NEVER);
     qp.cc0.Arm(qp.cc0.NEVER);
     qp.cc1.Arm(qp.cc1.NEVER);
+    if (qp.pace) {
+        qp.pace->Arm(qp.pace->NEVER);
+    }
     qp.peer->CloseReceiver(qp.peerQp);
     if (!qp.queued) {
         Recycle(&qp);
@@ -209,6 +215,9 @@ void EunomiaNic::Post(uint32_t number, uint32_t bytes, uint32_t flow)
     NS_ABORT_MSG_UNLESS(eun_sender_post(qp.tx, &m_txEnv, bytes, flow),
                         "a message has 1 to 2^31 bytes, not " << bytes);
     eun_sender_stamp(qp.tx, EunomiaNow());
+    if (qp.pace) {
+        ArmPacing(qp);
+    }
     Consider(qp);
     m_port->Wake();
 }
@@ -320,6 +329,13 @@ EunomiaFrame *EunomiaNic::Pull(EunomiaPort *)
     return nullptr;
 }
 
+/** What ECMP looks at, of a frame of a connection whose UDP source port is `path`; 0: the usual. */
+static uint32_t PathEntropy(uint32_t entropy, uint16_t path)
+{
+    return path ? static_cast<uint32_t>(eun_mix64(static_cast<uint64_t>(path) << 32 | entropy))
+                : entropy;
+}
+
 EunomiaFrame *EunomiaNic::BuildData(TxQp &qp)
 {
     const int64_t now = EunomiaNow();
@@ -330,7 +346,7 @@ EunomiaFrame *EunomiaNic::BuildData(TxQp &qp)
     frame->priority = qp.priority;
     frame->src = m_host;
     frame->dst = qp.peer->m_host;
-    frame->entropy = qp.entropy;
+    frame->entropy = PathEntropy(qp.entropy, packet.data.path);
     frame->qp = qp.peerQp;
     frame->generation = qp.peerGeneration;
     frame->psn = eun_psn_to_wire(packet.data.psn);
@@ -361,6 +377,9 @@ EunomiaFrame *EunomiaNic::BuildData(TxQp &qp)
         qp.nextAvailPs = now + static_cast<int64_t>(bits * 1'000'000'000'000ull / qp.cc.rate_bps);
     }
     qp.rto.Arm(eun_sender_deadline(qp.tx, &m_txEnv));
+    if (qp.pace) {
+        ArmPacing(qp);
+    }
     if (eun_sender_state(qp.tx, &m_txEnv) == EUN_TX_READY) {
         File(qp, now + wire);
     }
@@ -516,6 +535,7 @@ void EunomiaNic::Answer(RxQp &qp, const eun_feedback &feedback)
     frame->echo = feedback.ce;
     frame->retransmission = feedback.retransmission;
     frame->path = feedback.path;
+    frame->entropy = PathEntropy(qp.entropy, feedback.path);
     m_port->Send(frame);
 }
 
@@ -548,6 +568,9 @@ void EunomiaNic::ReceiveFeedback(EunomiaFrame *frame)
         HearAnswer(qp, feedback, inFlight);
     }
     qp.rto.Arm(eun_sender_deadline(qp.tx, &m_txEnv));
+    if (qp.pace) {
+        ArmPacing(qp);
+    }
     if (!ReportCompleted(qp)) {
         return;
     }

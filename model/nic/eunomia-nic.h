@@ -5,6 +5,7 @@
 #include "core/congestion/congestion.h"
 #include "core/reorder/burst.h"
 #include "core/transport/generation.h"
+#include "core/transport/mprdma-window.h"
 #include "core/transport/staging.h"
 #include "core/transport/transport.h"
 #include "core/wire/overhead.h"
@@ -99,6 +100,8 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     uint32_t GetMaxFrame() const;
     uint32_t GetMtu() const { return m_mtu; }
     eun_gate GetGate() const { return m_txEnv.gate; }
+    /** The last packet of a message is a synchronise packet (transport mprdma, WRITE). */
+    bool Synchronises() const { return m_mprdma.sync_lasts; }
     /** Null for transports that hold packets elsewhere, or never. */
     const eun_reorder *GetReorder() const { return m_reorder; }
     /** Null where allocations take no time. */
@@ -146,6 +149,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
         void RtoExpired() { nic->RtoExpired(*this); }
         void Cc0Expired() { nic->CcExpired(*this, 0); }
         void Cc1Expired() { nic->CcExpired(*this, 1); }
+        void PaceDue() { nic->PaceDue(*this); }
 
         EunomiaNic *nic;
         uint32_t number;
@@ -164,6 +168,8 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
         EunomiaTimer<TxQp, &TxQp::RtoExpired> rto;
         EunomiaTimer<TxQp, &TxQp::Cc0Expired> cc0;
         EunomiaTimer<TxQp, &TxQp::Cc1Expired> cc1;
+        using PaceTimer = EunomiaTimer<TxQp, &TxQp::PaceDue>;
+        std::unique_ptr<PaceTimer> pace; //!< null for transports without pacing
     };
 
     /** Responder half. */
@@ -228,6 +234,10 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     void ArmCc(TxQp &qp);
     void RtoExpired(TxQp &qp);
     void CcExpired(TxQp &qp, int timer);
+    /** What a transport with pacing needs besides: a clock, and a seed. */
+    void StartPacing(TxQp &qp);
+    void ArmPacing(TxQp &qp);
+    void PaceDue(TxQp &qp);
     void Sweep();
     void PaceExpired();
     /** Files the QP as ready or paced where it has something to send. */
@@ -249,12 +259,14 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     std::string ConfigureOrdering();
     std::string ConfigurePool();
     std::string ConfigureBitmap();
+    std::string ConfigureMprdma();
     std::string ConfigurePipelines();
     std::string ConfigureStaging();
     void RequireConfigured();
     void ConfigureCongestion();
     static TypeId AddTransportAttributes(TypeId tid);
     static TypeId AddOrderingAttributes(TypeId tid);
+    static TypeId AddMprdmaAttributes(TypeId tid);
     static TypeId AddCongestionAttributes(TypeId tid);
     void Count(const EunomiaFrame *frame)
     {
@@ -274,6 +286,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     eun_overhead m_overhead{};
     eun_reorder *m_reorder = nullptr;
     eun_fixed_shape m_shape{};
+    eun_mprdma_config m_mprdma{};
     eun_staging m_staging{};
     std::unique_ptr<EunomiaNicPipelines> m_pipelines; //!< null where allocations take no time
     std::array<ReadyList, 8> m_ready;
@@ -338,6 +351,13 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     Time m_irnRtoLow;
     Time m_irnRtoHigh;
     uint32_t m_irnRtoLowPackets;
+    uint32_t m_mprdmaBitmap;
+    uint32_t m_mprdmaInitialWindow;
+    uint32_t m_mprdmaDelta;
+    Time m_mprdmaRtt;
+    Time m_mprdmaBurstTimer;
+    double m_mprdmaSyncAlpha;
+    double m_mprdmaProbe;
     Time m_alphaInterval;
     Time m_decreaseInterval;
     Time m_increaseInterval;

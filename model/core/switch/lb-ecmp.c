@@ -31,6 +31,7 @@ const struct eun_balancer eun_balancer_ecmp = {
     .name = "ecmp",
     .summary = "a hash pins each flow to one path",
     .reorders = false,
+    .follows_entropy = true,
     .state_bytes = sizeof(struct ecmp),
     .init = init,
     .choose = choose,

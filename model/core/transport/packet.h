@@ -40,6 +40,7 @@ enum eun_nack_reason {
     EUN_NACK_STAGING = 3,  /**< receiver gate: no room to stage a Last packet */
     EUN_NACK_DEGRADED = 4, /**< QP fell back to go-back-N: forget SACKs, go back to `expected` */
     EUN_NACK_HELD = 5,     /**< IRN: `psn` came out of order and is kept, `expected` is missing */
+    EUN_NACK_SYNC = 6,     /**< MP-RDMA: a synchronise packet before which packets are missing */
 };
 
 struct eun_feedback {

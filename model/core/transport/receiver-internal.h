@@ -22,6 +22,10 @@ void eun_receiver_answer(struct eun_receiver *rx, enum eun_feedback_kind kind,
 void eun_receiver_acknowledge(struct eun_receiver *rx, uint32_t ack_every,
                               const struct eun_data *packet, struct eun_rx_verdict *out);
 
+/** The prefix moved as a fixed bitmap tells: notes how far, in `rx` and `*out`. */
+void eun_receiver_advance(struct eun_receiver *rx, const struct eun_hd_outcome *bits,
+                          struct eun_rx_verdict *out);
+
 /** Packet `psn` came ahead of the cumulative point: notes how far, in `rx` and `*out`. */
 void eun_receiver_note_ahead(struct eun_receiver *rx, uint32_t psn, struct eun_rx_verdict *out);
 

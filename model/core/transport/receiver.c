@@ -45,6 +45,16 @@ void eun_receiver_acknowledge(struct eun_receiver *rx, uint32_t ack_every,
         eun_receiver_answer(rx, EUN_FEEDBACK_ACK, EUN_NACK_SEQUENCE, packet->psn, out);
 }
 
+void eun_receiver_advance(struct eun_receiver *rx, const struct eun_hd_outcome *bits,
+                          struct eun_rx_verdict *out)
+{
+    out->disposition = EUN_RX_ACCEPTED;
+    out->advanced = bits->advanced;
+    out->completed = out->visible = bits->lasts;
+    rx->expected += bits->advanced;
+    rx->msn = (rx->msn + bits->lasts) & EUN_MSN_MASK;
+}
+
 void eun_receiver_note_ahead(struct eun_receiver *rx, uint32_t psn, struct eun_rx_verdict *out)
 {
     out->out_of_order = true;

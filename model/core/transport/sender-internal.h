@@ -49,8 +49,10 @@ struct eun_sender {
     uint32_t freed;        /**< of these, Lasts that the gate lets go; length of their list */
     uint32_t parked;       /**< Lasts parked */
     uint32_t timeouts;     /**< in a row, without progress */
+    uint32_t credit;       /**< packets that may leave now; EUN_CREDIT_UNLIMITED without pacing */
     uint32_t sweep;        /**< number of sweeps so far */
     bool sent_since_timeout;
+    bool new_waits;     /**< pacing: nothing leaves for the first time for now */
     bool in_order_only; /**< the receiver takes nothing ahead of its prefix */
     bool degraded;      /**< `in_order_only` for a while */
     bool unstamped;     /**< some held Last has no time yet */
@@ -73,7 +75,19 @@ struct eun_sender {
     uint32_t post_msn; /**< its number, 24 bits */
     struct eun_refused refused;
     struct eun_allowance allowance;
+    void *policy; /**< the transport's own state, where it has pacing */
 };
+
+#define EUN_CREDIT_UNLIMITED UINT32_MAX
+
+/** Is anything to be sent but new packets? It may have to wait. */
+static inline bool eun_sender_has_old_work(const struct eun_sender *tx)
+{
+    return (tx->freed | (tx->resend ^ tx->resend_end) | tx->refused.count) != 0;
+}
+
+/** May something leave that left before, credit apart? */
+bool eun_sender_may_repeat(const struct eun_sender *tx, const struct eun_sender_env *env);
 
 /**
  * Everything from una on is sent again, in order. Until all of it is acknowledged the receiver is

@@ -7,7 +7,8 @@
 
 struct eun_sender *eun_sender_new(const struct eun_transport *transport, uint32_t first_psn)
 {
-    struct eun_sender *tx = calloc(1, sizeof *tx);
+    const size_t policy = transport->pacing ? transport->pacing->state_bytes : 0;
+    struct eun_sender *tx = calloc(1, sizeof *tx + policy);
     if (!tx)
         return NULL;
     tx->slots = &tx->inline_slot;
@@ -41,8 +42,27 @@ void eun_sender_reset(struct eun_sender *tx, const struct eun_transport *transpo
         .resend_end = first_psn,
         .post_psn = first_psn,
         .board = board,
+        .credit = transport->pacing ? 0 : EUN_CREDIT_UNLIMITED,
+        .policy = transport->pacing ? tx + 1 : NULL,
     };
     eun_allowance_init(&tx->allowance);
+}
+
+void eun_sender_start(struct eun_sender *tx, const struct eun_sender_env *env, uint64_t seed)
+{
+    if (tx->transport->pacing)
+        tx->transport->pacing->start(tx, env, seed);
+}
+
+int64_t eun_sender_pace_deadline(const struct eun_sender *tx)
+{
+    return tx->transport->pacing ? tx->transport->pacing->deadline(tx) : INT64_MAX;
+}
+
+void eun_sender_pace(struct eun_sender *tx, const struct eun_sender_env *env, int64_t now)
+{
+    if (now >= eun_sender_pace_deadline(tx))
+        tx->transport->pacing->expired(tx, env, now);
 }
 
 uint32_t eun_sender_una(const struct eun_sender *tx)

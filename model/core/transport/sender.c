@@ -108,6 +108,8 @@ bool eun_sender_post(struct eun_sender *tx, const struct eun_sender_env *env, ui
     tx->end++;
     if (env->gate == EUN_GATE_SENDER)
         pass_held_lasts(tx, env);
+    if (tx->transport->pacing)
+        tx->transport->pacing->posted(tx, env);
     return true;
 }
 
@@ -175,8 +177,9 @@ static inline uint32_t window_less_1(const struct eun_sender *tx, const struct e
 static inline bool new_ready(const struct eun_sender *tx, const struct eun_sender_env *env)
 {
     const uint32_t ahead = tx->nxt - tx->una;
-    if (tx->cur == tx->end || ahead >= EUN_PSN_WINDOW_MAX - 1u || ahead >= tx->allowance.packets ||
-        (env->window_psns > 0 && ahead >= env->window_psns) || !within_cap(tx, env))
+    if (tx->cur == tx->end || tx->new_waits || ahead >= EUN_PSN_WINDOW_MAX - 1u ||
+        ahead >= tx->allowance.packets || (env->window_psns > 0 && ahead >= env->window_psns) ||
+        !within_cap(tx, env))
         return false;
     const uint32_t window = window_less_1(tx, env);
     if (window == UINT32_MAX || tx->inflight == 0)
@@ -185,13 +188,7 @@ static inline bool new_ready(const struct eun_sender *tx, const struct eun_sende
     return tx->inflight + payload_of(m, tx->nxt, env->mtu) - 1u <= window;
 }
 
-/** Is anything to be sent but new packets? */
-static inline bool has_old_work(const struct eun_sender *tx)
-{
-    return (tx->freed | (tx->resend ^ tx->resend_end) | tx->refused.count) != 0;
-}
-
-static bool recovery_ready(const struct eun_sender *tx, const struct eun_sender_env *env)
+bool eun_sender_may_repeat(const struct eun_sender *tx, const struct eun_sender_env *env)
 {
     return tx->freed > 0 || sweep_ready(tx, env) ||
            eun_refused_due(&tx->refused, tx->una, resend_reach(tx, env)) >= 0;
@@ -199,8 +196,10 @@ static bool recovery_ready(const struct eun_sender *tx, const struct eun_sender_
 
 static inline bool is_ready(const struct eun_sender *tx, const struct eun_sender_env *env)
 {
-    if (has_old_work(tx)) {
-        if (recovery_ready(tx, env))
+    if (tx->credit == 0)
+        return false;
+    if (eun_sender_has_old_work(tx)) {
+        if (eun_sender_may_repeat(tx, env))
             return true;
         /* New packets wait for the sweep, though it waits itself. */
         if (tx->resend != tx->resend_end)
@@ -265,6 +264,10 @@ static inline void fill(const struct eun_tx_slot *slot, const struct eun_sender_
     out->data.msn = m->msn;
     out->data.payload = payload_of(m, psn, env->mtu);
     out->data.last = psn == last_psn(m);
+    out->data.ce = false;
+    out->data.retransmission = retransmission;
+    out->data.sync = false;
+    out->data.path = 0;
     out->cookie = m->cookie;
     out->retransmission = retransmission;
     out->first = psn == m->head;
@@ -336,8 +339,10 @@ static inline void take_new(struct eun_sender *tx, const struct eun_sender_env *
 bool eun_sender_next(struct eun_sender *tx, const struct eun_sender_env *env, int64_t now,
                      struct eun_tx_packet *out)
 {
+    if (tx->credit == 0)
+        return false;
     eun_sender_stamp(tx, now);
-    if (!has_old_work(tx) || !take_recovery(tx, env, out)) {
+    if (!eun_sender_has_old_work(tx) || !take_recovery(tx, env, out)) {
         if (tx->resend != tx->resend_end || !new_ready(tx, env))
             return false;
         take_new(tx, env, out);
@@ -353,6 +358,8 @@ bool eun_sender_next(struct eun_sender *tx, const struct eun_sender_env *env, in
                             (out->retransmission && tx->transport->tolerates_reordering);
     tx->restart_ps = now;
     tx->sent_since_timeout = true;
+    if (tx->transport->pacing)
+        tx->transport->pacing->left(tx, env, out, now);
     return true;
 }
 
@@ -448,7 +455,8 @@ static void acknowledge(struct eun_sender *tx, const struct eun_sender_env *env,
     eun_allowance_grow(&tx->allowance, moved, reach(env));
     tx->timeouts = 0;
     tx->restart_ps = now;
-    if (has_old_work(tx) || tx->degraded || tx->recovering || (tx->held | tx->parked) > 0)
+    if (eun_sender_has_old_work(tx) || tx->degraded || tx->recovering ||
+        (tx->held | tx->parked) > 0)
         catch_up(tx, env, now);
 }
 
@@ -468,6 +476,8 @@ void eun_sender_feedback(struct eun_sender *tx, const struct eun_sender_env *env
     if (fb->kind != EUN_FEEDBACK_ACK)
         tx->transport->feedback(tx, env, fb, now);
     update_holds(tx, env, now);
+    if (tx->transport->pacing)
+        tx->transport->pacing->answered(tx, env, fb, now);
 }
 
 static void sweep(struct eun_sender *tx, uint32_t end, bool skip_sacked)
@@ -535,6 +545,12 @@ void eun_sender_sweep_on(struct eun_sender *tx, uint32_t end)
     settle_sweep(tx);
 }
 
+/** How far past una a packet may lie whose SACK is to be noted. */
+static uint32_t board_psns(const struct eun_sender_env *env)
+{
+    return env->window_psns > env->cap_psns ? env->window_psns : env->cap_psns;
+}
+
 void eun_sender_note_sack(struct eun_sender *tx, const struct eun_sender_env *env, uint32_t psn,
                           int64_t now)
 {
@@ -547,7 +563,7 @@ void eun_sender_note_sack(struct eun_sender *tx, const struct eun_sender_env *en
         const bool last = psn == last_psn(&slot->message);
         if (last && slot->held)
             return;
-        if (!eun_scoreboard_mark(&tx->board, tx->una, psn, env->cap_psns))
+        if (!eun_scoreboard_mark(&tx->board, tx->una, psn, board_psns(env)))
             return;
         if (last && slot->parked)
             unpark(tx, slot, now);
@@ -555,7 +571,7 @@ void eun_sender_note_sack(struct eun_sender *tx, const struct eun_sender_env *en
             slot->sacked++;
             free_last(tx, env, message, now);
         }
-    } else if (!eun_scoreboard_mark(&tx->board, tx->una, psn, env->cap_psns)) {
+    } else if (!eun_scoreboard_mark(&tx->board, tx->una, psn, board_psns(env))) {
         return;
     }
     if (tx->board.count == 1 || eun_psn_before(tx->sacked_end, psn + 1u))

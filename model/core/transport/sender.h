@@ -24,6 +24,8 @@ enum eun_gate {
     EUN_GATE_RECEIVER, /**< at once; the receiver stages it */
 };
 
+struct eun_mprdma_config;
+
 /** What the senders of one NIC share. */
 struct eun_sender_env {
     uint32_t mtu;          /**< payload bytes of a full packet, 1..65,535 */
@@ -37,6 +39,7 @@ struct eun_sender_env {
     uint32_t retry_limit; /**< timeouts in a row without progress at which the QP fails; 0 as 1 */
     enum eun_gate gate;
     bool gate_scope_message; /**< sender gate looks at the message only, not at the QP */
+    const struct eun_mprdma_config *mprdma; /**< of transport mprdma (mprdma-window.h), else NULL */
 };
 
 /** A message: at most 2 GiB (InfiniBand), so at most 2^31 packets. */
@@ -72,9 +75,15 @@ struct eun_transport;
 /** NULL where memory is short. The first packet has PSN `first_psn`, the first message number 0. */
 struct eun_sender *eun_sender_new(const struct eun_transport *transport, uint32_t first_psn);
 void eun_sender_free(struct eun_sender *tx);
-/** As new, memory kept: a slot is used by one QP after another. */
+/** As new, memory kept: a slot is used by one QP after another, all of the same transport. */
 void eun_sender_reset(struct eun_sender *tx, const struct eun_transport *transport,
                       uint32_t first_psn);
+
+/**
+ * To be called after eun_sender_new() and eun_sender_reset(), before the first post. `seed` is the
+ * QP's own: random choices, where the transport makes any, follow from it.
+ */
+void eun_sender_start(struct eun_sender *tx, const struct eun_sender_env *env, uint64_t seed);
 
 /** Queues a message of 1..2^31 bytes. False where memory is short or the size is out of range. */
 bool eun_sender_post(struct eun_sender *tx, const struct eun_sender_env *env, uint32_t bytes,
@@ -128,6 +137,15 @@ int64_t eun_sender_deadline(const struct eun_sender *tx, const struct eun_sender
  * could leave (the port was paused) is no evidence of loss: it only restarts the timer.
  */
 bool eun_sender_timeout(struct eun_sender *tx, const struct eun_sender_env *env, int64_t now);
+
+/**
+ * When eun_sender_pace() is due, INT64_MAX where it is not: packets that may not leave yet are then
+ * to be looked at again. Always INT64_MAX for transports without a clock of their own.
+ */
+int64_t eun_sender_pace_deadline(const struct eun_sender *tx);
+
+/** That deadline passed. Without effect before. */
+void eun_sender_pace(struct eun_sender *tx, const struct eun_sender_env *env, int64_t now);
 
 uint32_t eun_sender_una(const struct eun_sender *tx); /**< oldest PSN not acknowledged */
 uint32_t eun_sender_nxt(const struct eun_sender *tx); /**< next PSN never sent, past held Lasts */

@@ -24,11 +24,7 @@ static void advance(struct eun_receiver *rx, const struct eun_receiver_env *env,
                     const struct eun_data *packet, const struct eun_hd_outcome *bits,
                     struct eun_rx_verdict *out)
 {
-    out->disposition = EUN_RX_ACCEPTED;
-    out->advanced = bits->advanced;
-    out->completed = out->visible = bits->lasts;
-    rx->expected += bits->advanced;
-    rx->msn = (rx->msn + bits->lasts) & EUN_MSN_MASK;
+    eun_receiver_advance(rx, bits, out);
     eun_receiver_acknowledge_prefix(rx, env->ack_every, packet, out);
 }
 

@@ -48,6 +48,12 @@ void eun_overhead_flat(struct eun_overhead *o, uint32_t bytes);
  */
 bool eun_overhead_choose(struct eun_overhead *o, const char *verb, uint32_t flat, bool ordered);
 
+/** Every answer names the packet that it answers, as MP-RDMA's do: an ACK is as long as a SACK. */
+static inline void eun_overhead_name_answers(struct eun_overhead *o)
+{
+    o->ack = o->sack;
+}
+
 /** Stored length of a data packet. */
 static inline uint32_t eun_overhead_data(const struct eun_overhead *o, uint32_t payload, bool first,
                                          bool last)

@@ -73,6 +73,36 @@ static void choices_lie_in_the_group(void **state)
     }
 }
 
+/** One that claims so gives an entropy the same way of a group, whatever else changes. */
+static void those_that_follow_the_entropy(void **state)
+{
+    (void)state;
+    struct test_random r = test_random_start(64);
+    uint32_t followers = 0;
+    for (size_t b = 0; eun_balancers[b]; b++) {
+        const struct eun_balancer *lb = eun_balancers[b];
+        struct test_state s;
+        if (!lb->follows_entropy)
+            continue;
+        followers++;
+        test_init(lb, &s, test_random_next(&r));
+        for (int i = 0; i < 10000; i++) {
+            uint32_t queues[WAYS_MAX] = {0};
+            const struct eun_lb_packet one = random_packet(&r);
+            struct eun_lb_packet two = random_packet(&r);
+            two.entropy = one.entropy;
+            struct eun_lb_view view = random_view(&r, queues);
+            const uint32_t way = lb->choose(s.words, &one, &view);
+            for (uint32_t k = 0; k < WAYS_MAX; k++)
+                queues[k] = (uint32_t)test_random_next(&r);
+            view.now_ps = (int64_t)(test_random_next(&r) >> 2);
+            assert_int_equal(lb->choose(s.words, &two, &view), way);
+        }
+    }
+    assert_true(followers > 0 && eun_balancer_ecmp.follows_entropy);
+    assert_false(eun_balancer_spray.follows_entropy);
+}
+
 /**
  * The state is all there is: equal seeds and packets give equal choices, whatever the memory held
  * and whatever another switch does meanwhile; and nothing beyond `state_bytes` is touched.
@@ -159,6 +189,7 @@ int main(void)
         cmocka_unit_test(listed_balancers_are_found_by_name),
         cmocka_unit_test(other_names_are_not_found),
         cmocka_unit_test(choices_lie_in_the_group),
+        cmocka_unit_test(those_that_follow_the_entropy),
         cmocka_unit_test(choices_depend_on_own_state_only),
         cmocka_unit_test(reorders_tells_the_truth),
         cmocka_unit_test(many_flows_use_all_ways),

@@ -6,7 +6,15 @@
 
 #include "test-support.h"
 
-enum event_kind { EVENT_DATA, EVENT_SERVED, EVENT_FEEDBACK, EVENT_SEND, EVENT_TIMER, EVENT_POST };
+enum event_kind {
+    EVENT_DATA,
+    EVENT_SERVED,
+    EVENT_FEEDBACK,
+    EVENT_SEND,
+    EVENT_TIMER,
+    EVENT_PACE,
+    EVENT_POST
+};
 
 struct event {
     int64_t at;

@@ -99,6 +99,13 @@ static void check_packet(const struct run *run, struct qp *qp, const struct eun_
     /* A Last that the gate held counts from when it was passed. */
     if (packet->retransmission || psn == nxt)
         CHECK(run, data->psn - eun_sender_una(qp->tx) < qp->tx->allowance.packets);
+    CHECK(run, data->retransmission == packet->retransmission);
+    if (run->transport->picks_paths)
+        CHECK(run, data->path >= EUN_MPRDMA_PATH_MIN);
+    else
+        CHECK(run, data->path == 0);
+    CHECK(run, data->sync == (data->last && run->transport->pacing && run->mprdma.sync_lasts));
+    run->coverage->repeated += packet->retransmission && run->transport->picks_paths;
     qp->limited += qp->tx->allowance.packets != EUN_ALLOWANCE_UNLIMITED;
     if (packet->retransmission) {
         CHECK(run, qp->sent[psn] - 1u < qp->recoveries);
@@ -127,6 +134,11 @@ static void consider(struct run *run, uint32_t index)
         qp->timer = deadline;
         schedule(run, (struct event){.at = deadline, .kind = EVENT_TIMER, .qp = index});
     }
+    const int64_t pace = eun_sender_pace_deadline(qp->tx);
+    if (pace < qp->pace) {
+        qp->pace = pace > run->now ? pace : run->now;
+        schedule(run, (struct event){.at = qp->pace, .kind = EVENT_PACE, .qp = index});
+    }
 }
 
 static void on_send(struct run *run, uint32_t index)
@@ -145,6 +157,7 @@ static void on_send(struct run *run, uint32_t index)
     CHECK(run, deadline == INT64_MAX || eun_sender_deadline(qp->tx, &run->tx_env) >= deadline);
     qp->next_send = run->now + run->channel.gap;
     packet.data.psn = eun_psn_to_wire(packet.data.psn);
+    packet.data.ce = test_chance(&run->r, run->channel.marked);
     transmit(run, (struct event){.kind = EVENT_DATA, .qp = index, .u.data = packet.data}, 0);
 }
 
@@ -156,6 +169,15 @@ static void on_timer(struct run *run, uint32_t index)
     if (deadline <= run->now)
         qp->recoveries++;
     CHECK(run, eun_sender_timeout(qp->tx, &run->tx_env, run->now));
+}
+
+static void on_pace(struct run *run, uint32_t index)
+{
+    struct qp *qp = &run->qp[index];
+    if (run->now >= qp->pace)
+        qp->pace = NEVER;
+    eun_sender_pace(qp->tx, &run->tx_env, run->now);
+    CHECK(run, eun_sender_pace_deadline(qp->tx) > run->now);
 }
 
 /** An answer for PSNs that never left changes nothing. */
@@ -207,7 +229,8 @@ static void on_feedback(struct run *run, uint32_t index, struct eun_feedback fb)
         CHECK(run, done.cookie == cookie_of(qp, qp->tx_completed));
         CHECK(run, done.last_sent && done.wait_ps >= 0);
         CHECK(run, (done.held_since_ps >= 0) || done.wait_ps == 0);
-        CHECK(run, run->tx_env.gate != EUN_GATE_NONE || done.held_since_ps == -1);
+        CHECK(run, run->tx_env.gate != EUN_GATE_NONE || run->mprdma.sync_lasts ||
+                       done.held_since_ps == -1);
         qp->tx_completed++;
         CHECK(run, qp->tx_completed <= qp->rx_completed);
     }
@@ -355,6 +378,12 @@ static void on_data(struct run *run, uint32_t index, struct eun_data data)
     CHECK(run, run->staging.used <= run->staging.limit);
     qp->visible += v.visible;
     CHECK(run, qp->visible <= qp->rx_completed);
+    v.feedback.ce = data.ce;
+    v.feedback.retransmission = data.retransmission;
+    v.feedback.path = data.path;
+    if (run->transport->picks_paths)
+        CHECK(run, v.feedback.kind != EUN_FEEDBACK_NONE && v.feedback.psn == data.psn);
+    run->coverage->synced += v.feedback.reason == EUN_NACK_SYNC;
     send_answer(run, index, v.feedback);
 }
 
@@ -451,6 +480,7 @@ static void draw_channel(struct run *run)
     c->loss = losses[test_below(r, 6)];
     c->nack_loss = nack_losses[test_below(r, 5)];
     c->duplicates = duplicates[test_below(r, 4)];
+    c->marked = test_chance(r, 50) ? 0 : test_between(r, 1, 100);
     c->forged = test_chance(r, 30) ? 5 : 0;
     c->gap = test_between(r, 1, 100) * (US / 100);
     c->delay = test_between(r, 1, 10) * US;
@@ -473,8 +503,26 @@ static void draw_channel(struct run *run)
 
 static const struct eun_transport *draw_transport(struct test_random *r)
 {
-    const uint32_t kind = test_below(r, 10);
-    return kind < 6 ? &eun_transport_eunomia : kind < 8 ? &eun_transport_irn : &eun_transport_gbn;
+    const uint32_t kind = test_below(r, 12);
+    if (kind < 6)
+        return &eun_transport_eunomia;
+    return kind < 8 ? &eun_transport_irn : kind < 10 ? &eun_transport_mprdma : &eun_transport_gbn;
+}
+
+/** A window of its own, and in place of the gate perhaps synchronise packets. */
+static void draw_mprdma(struct run *run)
+{
+    struct test_random *r = &run->r;
+    run->mprdma = (struct eun_mprdma_config){.initial_window = test_between(r, 1, 100),
+                                             .limit = test_between(r, 100, 4096),
+                                             .rtt_ps = test_between(r, 1, 30) * US,
+                                             .burst_ps = test_between(r, 0, 3) * US,
+                                             .ooo_psns = test_between(r, 1, 40),
+                                             .sync_alpha = test_between(r, 0, 20) / 10.0,
+                                             .probe_probability = test_between(r, 0, 10) / 10.0,
+                                             .sync_lasts = test_chance(r, 50)};
+    run->tx_env.mprdma = &run->mprdma;
+    run->tx_env.gate = EUN_GATE_NONE;
 }
 
 /** Windows in packets, a timeout for few packets: any transport may have them. */
@@ -505,6 +553,8 @@ static void draw_settings(struct run *run)
     run->tx_env.retry_limit = 100000;
     run->tx_env.gate = (enum eun_gate)test_below(r, 3);
     run->tx_env.gate_scope_message = test_chance(r, 50);
+    if (run->transport->pacing)
+        draw_mprdma(run);
     run->layer_config = (struct eun_reorder_config){.blocks = blocks[test_below(r, 7)],
                                                     .banks = 1,
                                                     .cap_psns = cap,
@@ -546,7 +596,7 @@ static void start_life(struct run *run, uint32_t index)
     struct qp *qp = &run->qp[index];
     struct eun_sender *tx = qp->tx;
     const uint32_t generation = qp->generation + 1u;
-    *qp = (struct qp){.tx = tx, .generation = generation, .timer = NEVER};
+    *qp = (struct qp){.tx = tx, .generation = generation, .timer = NEVER, .pace = NEVER};
     qp->origin = test_first_psn(&run->r);
     draw_messages(run, qp);
     if (tx)
@@ -554,6 +604,7 @@ static void start_life(struct run *run, uint32_t index)
     else
         qp->tx = eun_sender_new(run->transport, qp->origin);
     assert_non_null(qp->tx);
+    eun_sender_start(qp->tx, &run->tx_env, test_random_next(&run->r));
     eun_receiver_init(&qp->rx, index, qp->origin);
     eun_receiver_lend(&qp->rx, &run->shape, run->bitmap[index]);
     assert_true(eun_reorder_open(run->rx_env.reorder, index));
@@ -599,6 +650,9 @@ static void dispatch(struct run *run, const struct event *event)
     case EVENT_TIMER:
         on_timer(run, event->qp);
         break;
+    case EVENT_PACE:
+        on_pace(run, event->qp);
+        break;
     case EVENT_POST:
         on_post(run, event->qp);
         break;
@@ -625,6 +679,7 @@ static void finish(struct run *run)
         CHECK(run, qp->rx_completed == qp->messages);
         CHECK(run, qp->tx_completed == qp->messages);
         CHECK(run, eun_sender_deadline(qp->tx, &run->tx_env) == NEVER);
+        CHECK(run, eun_sender_pace_deadline(qp->tx) == NEVER);
         CHECK(run, eun_sender_state(qp->tx, &run->tx_env) == EUN_TX_IDLE);
         CHECK(run, !is_quiet(run) || qp->retransmitted == 0);
         CHECK(run, qp->visible == qp->messages);
@@ -701,6 +756,8 @@ static void every_message_completes_exactly_once(void **state)
                   (unsigned long long)coverage.corrupted, (unsigned long long)coverage.scrubbed,
                   (unsigned long long)coverage.stale, (unsigned long long)coverage.failed,
                   (unsigned long long)coverage.reborn);
+    print_message("MP-RDMA: %llu repeats, %llu synchronise packets came too early\n",
+                  (unsigned long long)coverage.repeated, (unsigned long long)coverage.synced);
     assert_true(coverage.retransmitted > runs);
     assert_true(coverage.limited > runs);
     assert_true(coverage.fallbacks > runs / 10);
@@ -711,6 +768,8 @@ static void every_message_completes_exactly_once(void **state)
     assert_true(coverage.stale > runs / 10);
     assert_true(coverage.failed > runs / 10);
     assert_true(coverage.reborn > runs / 10);
+    assert_true(coverage.repeated > runs / 10);
+    assert_true(coverage.synced > runs / 10);
 }
 
 int main(void)

@@ -9,6 +9,7 @@
 
 #include "event-queue.h"
 
+#include "core/transport/mprdma-window.h"
 #include "core/transport/receiver-internal.h"
 
 #include <string.h>
@@ -32,6 +33,8 @@ struct coverage {
     uint64_t scrubbed;  /**< blocks that had leaked and were found */
     uint64_t stale;     /**< packets and answers of an earlier life */
     uint64_t failed;    /**< messages reported failed, as their QP was */
+    uint64_t repeated;  /**< packets sent again over paths of the sender's choice */
+    uint64_t synced;    /**< synchronise packets that came too early */
     uint64_t reborn;    /**< messages completed in a later life */
 };
 
@@ -43,6 +46,7 @@ struct channel {
     uint32_t forged;     /**< percent of arrivals that a forged packet precedes */
     uint32_t corrupted; /**< per mille of steps at which a QP's ordering memory turns out corrupt */
     uint32_t scrubbed;  /**< per mille of steps at which the scrubber runs */
+    uint32_t marked;    /**< percent of packets */
     int64_t delay;
     int64_t jitter;                   /**< added delay, uniform; more than `gap` reorders */
     int64_t gap;                      /**< between sends of a QP */
@@ -81,6 +85,7 @@ struct qp {
     bool send_pending;
     int64_t next_send;
     int64_t timer; /**< NEVER: none pending */
+    int64_t pace;  /**< of the pending events the last; NEVER: none pending */
 };
 
 struct run {
@@ -94,6 +99,7 @@ struct run {
     struct eun_staging staging;
     struct eun_reorder_config layer_config;
     struct eun_fixed_shape shape;
+    struct eun_mprdma_config mprdma;
     uint64_t bitmap[QPS_MAX][EUN_FIXED_CAP_MAX / 64u * 2u]; /**< of transports that have one */
     uint32_t qps;
     struct qp qp[QPS_MAX];

@@ -14,10 +14,13 @@ static void finds_each_by_its_name(void **state)
         assert_non_null(t->receive);
         assert_non_null(t->feedback);
         assert_non_null(t->timeout);
+        /* A window of its own needs a clock, and so does a choice of paths. */
+        assert_true(t->pacing || !(t->own_congestion_control || t->picks_paths));
     }
     assert_true(count >= 2);
     assert_ptr_equal(eun_transport_find("gbn"), &eun_transport_gbn);
     assert_ptr_equal(eun_transport_find("eunomia"), &eun_transport_eunomia);
+    assert_ptr_equal(eun_transport_find("mprdma"), &eun_transport_mprdma);
 }
 
 static void default_is_eunomia(void **state)

@@ -170,6 +170,19 @@ static void chosen_by_name(void **state)
     assert_memory_equal(&o, &flat, sizeof o);
 }
 
+/** MP-RDMA: an ACK tells of the packet that it answers, too. */
+static void answers_that_name_a_packet(void **state)
+{
+    (void)state;
+    struct eun_overhead o = roce(EUN_VERB_SEND, false);
+    eun_overhead_name_answers(&o);
+    assert_int_equal(o.ack, ROCE + AETH + 8);
+    assert_int_equal(o.sack, o.ack);
+    eun_overhead_flat(&o, 48);
+    eun_overhead_name_answers(&o);
+    assert_int_equal(o.ack, 60);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +192,7 @@ int main(void)
         cmocka_unit_test(no_frame_is_below_the_ethernet_minimum),
         cmocka_unit_test(flat_counts_as_the_hpcc_family),
         cmocka_unit_test(chosen_by_name),
+        cmocka_unit_test(answers_that_name_a_packet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
