@@ -61,6 +61,7 @@ METRICS = (
     Metric("Loss", "packets retransmitted", "retransmitted", "packets.retransmitted"),
     Metric("Order", "packets out of order", "out_of_order", "reorder.out_of_order"),
     Metric("Order", "longest reorder span", "max_reorder_span", "reorder.max_span", unit="PSNs"),
+    Metric("Order", "signals of the balancer", "signals", "packets.signal", unit="frames"),
     Metric("Order", "pool peak", "pool_peak_blocks", "pool.blocks_peak", unit="blocks"),
     Metric("Order", "mean gate wait", "gate_wait_us", "gate.mean_wait_ns", "us", 1e-3, decimals=2),
 )

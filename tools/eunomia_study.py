@@ -118,6 +118,13 @@ def line(axis, places, values, label, **look):
     )
 
 
+def write_whole(path, data):
+    """Writes the bytes as a file, or leaves what was there."""
+    with open(path + ".new", "wb") as file:
+        file.write(data)
+    os.replace(path + ".new", path)
+
+
 def publish(out, name, rows, draw):
     """Writes the rows as NAME.csv and the figure that draw() makes as NAME.png, each whole or not
     at all; returns their paths as lines to print."""
@@ -133,9 +140,7 @@ def publish(out, name, rows, draw):
     paths = []
     for kind, data in (("csv", text.getvalue().encode()), ("png", picture.getvalue())):
         path = os.path.join(out, f"{name}.{kind}")
-        with open(path + ".new", "wb") as file:
-            file.write(data)
-        os.replace(path + ".new", path)
+        write_whole(path, data)
         paths.append(os.path.relpath(path))
     return paths
 
@@ -151,12 +156,17 @@ def _run(name, options, study):
     left = sum(row["flows"] - row["flows_done"] for row in rows)
     if left:
         print(f"eunomia {name}: {left:,.0f} flows did not finish", file=sys.stderr)
+    failed = sum(bool(row.get("failed")) for row in rows)
+    if failed:
+        print(f"eunomia {name}: {failed} of {len(rows)} simulations failed", file=sys.stderr)
+        return 1
     return STATUS_UNFINISHED if left else 0
 
 
 def conduct(name, usage, options, study):
     """Runs study(options, scratch folder), which gives the rows and the lines to print; each row
-    has `flows` and `flows_done`. Result: the exit status."""
+    has `flows` and `flows_done`, and may say in `failed` why it has no figures. Result: the exit
+    status."""
     if options.help:
         print(usage.strip())
         return 0

@@ -134,6 +134,7 @@ def summary(scheme, rows, seed):
         "packets": {
             "data": sum(row["packets"] + row["retransmitted"] for row in rows),
             "retransmitted": sum(row["retransmitted"] for row in rows),
+            "signal": 3 * pauses,
         },
         "reorder": {
             "out_of_order": sum(row["out_of_order"] for row in rows),

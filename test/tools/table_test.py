@@ -32,6 +32,7 @@ def expected(rows, figures):
     found["retransmitted"] = sum(row["retransmitted"] for row in rows)
     found["out_of_order"] = sum(row["out_of_order"] for row in rows)
     found["max_reorder_span"] = max(row["max_reorder_span"] for row in rows)
+    found["signals"] = 3 * figures["pfc"]["pauses"]
     found["pool_peak_blocks"] = figures["pool"]["blocks_peak"]
     found["gate_wait_us"] = statistics.fmean(row["gate_wait_ns"] for row in done) / 1000
     return found
