@@ -545,12 +545,6 @@ void eun_sender_sweep_on(struct eun_sender *tx, uint32_t end)
     settle_sweep(tx);
 }
 
-/** How far past una a packet may lie whose SACK is to be noted. */
-static uint32_t board_psns(const struct eun_sender_env *env)
-{
-    return env->window_psns > env->cap_psns ? env->window_psns : env->cap_psns;
-}
-
 void eun_sender_note_sack(struct eun_sender *tx, const struct eun_sender_env *env, uint32_t psn,
                           int64_t now)
 {
@@ -563,7 +557,7 @@ void eun_sender_note_sack(struct eun_sender *tx, const struct eun_sender_env *en
         const bool last = psn == last_psn(&slot->message);
         if (last && slot->held)
             return;
-        if (!eun_scoreboard_mark(&tx->board, tx->una, psn, board_psns(env)))
+        if (!eun_scoreboard_mark(&tx->board, tx->una, psn, env->cap_psns))
             return;
         if (last && slot->parked)
             unpark(tx, slot, now);
@@ -571,7 +565,7 @@ void eun_sender_note_sack(struct eun_sender *tx, const struct eun_sender_env *en
             slot->sacked++;
             free_last(tx, env, message, now);
         }
-    } else if (!eun_scoreboard_mark(&tx->board, tx->una, psn, board_psns(env))) {
+    } else if (!eun_scoreboard_mark(&tx->board, tx->una, psn, env->cap_psns)) {
         return;
     }
     if (tx->board.count == 1 || eun_psn_before(tx->sacked_end, psn + 1u))

@@ -125,11 +125,11 @@ static void start(struct eun_sender *tx, const struct eun_sender_env *env, uint6
     eun_mprdma_init(&s->window, env->mprdma, seed);
 }
 
-/** The initial window, or what went unused while there was nothing to send. */
+/** The first message after a silence: all that the window lets go. Others wait for answers. */
 static void posted(struct eun_sender *tx, const struct eun_sender_env *env)
 {
     struct mprdma *s = state_of(tx);
-    if (eun_mprdma_granted(&s->window) == 0)
+    if (tx->end - tx->cur == 1)
         eun_mprdma_grant_anywhere(&s->window, available(tx));
     settle(tx, env);
 }
@@ -175,9 +175,8 @@ static void answered(struct eun_sender *tx, const struct eun_sender_env *env,
 {
     struct eun_mprdma_window *w = &state_of(tx)->window;
     const uint32_t outstanding = tx->nxt - tx->una;
-    const uint32_t missing = outstanding - tx->board.count;
-    if (w->lost > missing)
-        w->lost = missing;
+    if (!eun_sender_has_old_work(tx))
+        w->lost = 0;
     /* What never left clocks nothing. */
     const bool known = eun_psn_before(fb->psn, tx->una) || fb->psn - tx->una < outstanding;
     const bool fast =

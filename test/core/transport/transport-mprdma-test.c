@@ -396,6 +396,11 @@ static void slow_paths_are_left(void **state)
     sack(&e, 0, 1, 50001);
     is_idle(&e);
     assert_int_equal(eun_sender_pace_deadline(e.tx), INT64_MAX);
+    /* Not even what goes again. */
+    nack(&e, EUN_NACK_CAP, 0, 41);
+    sends(&e, 0, true);
+    ack(&e, 0, 50000);
+    is_idle(&e);
     eun_sender_free(e.tx);
 }
 
@@ -451,11 +456,10 @@ static void refused_again_during_recovery(void **state)
     sends(&e, 1, true);
     sack(&e, 0, 2, 50000);
     nack(&e, EUN_NACK_CAP, 0, 1);
-    while (eun_sender_state(e.tx, &e.tx_env) == EUN_TX_READY) {
-        struct eun_tx_packet packet = {0};
-        assert_true(eun_sender_next(e.tx, &e.tx_env, e.now, &packet));
-        assert_false(packet.retransmission);
-    }
+    /* Of a window of 4 only 0 is under way. */
+    sends_new(&e, 4, 7);
+    is_idle(&e);
+    assert_int_equal(eun_sender_pace_deadline(e.tx), INT64_MAX);
     ack(&e, 0, 50007);
     assert_int_equal(sends(&e, 1, true), 50007);
     eun_sender_free(e.tx);
@@ -475,8 +479,59 @@ static void recovery_by_timeout(void **state)
     for (uint32_t psn = 0; psn < 4; psn++)
         sends(&e, psn, true);
     is_idle(&e);
+    assert_true(e.tx->recovering);
     ack(&e, 0, 50000);
     assert_int_equal(sends(&e, 4, true), 50000);
+    is_idle(&e);
+    assert_int_equal(eun_sender_pace_deadline(e.tx), INT64_MAX);
+    eun_sender_free(e.tx);
+}
+
+/** A NACK whose packet came all the same leaves the window as it was. */
+static void a_loss_that_was_none(void **state)
+{
+    (void)state;
+    struct ends e;
+    ends_init(&e, 5, 0);
+    post(&e, 50);
+    sends_new(&e, 0, 5);
+    nack(&e, EUN_NACK_CAP, 0, 4);
+    sends(&e, 0, true);
+    nack(&e, EUN_NACK_CAP, 0, 4);
+    nack(&e, EUN_NACK_CAP, 0, 4);
+    sends(&e, 1, true);
+    sends(&e, 2, true);
+    nack(&e, EUN_NACK_CAP, 0, 4);
+    ack(&e, 4, 50000);
+    assert_false(e.tx->recovering);
+    /* Three were granted to the NACK and the ACK; what is free makes six with growth. */
+    while (eun_sender_state(e.tx, &e.tx_env) == EUN_TX_READY)
+        sends(&e, eun_sender_nxt(e.tx), false);
+    e.now = BURST;
+    eun_sender_pace(e.tx, &e.tx_env, e.now);
+    while (eun_sender_state(e.tx, &e.tx_env) == EUN_TX_READY)
+        sends(&e, eun_sender_nxt(e.tx), false);
+    assert_int_equal(eun_sender_nxt(e.tx), 10);
+    eun_sender_free(e.tx);
+}
+
+/** While there was work, a further message lets nothing go; after a silence it does. */
+static void messages_start_what_stood_still(void **state)
+{
+    (void)state;
+    struct ends e;
+    ends_init(&e, 10, 0);
+    post(&e, 12);
+    sends_new(&e, 0, 10);
+    ack(&e, 5, 50000);
+    sends_new(&e, 10, 12);
+    post(&e, 100);
+    /* The four that the answer left over, at once: nothing else would start them. */
+    sends_new(&e, 12, 16);
+    is_idle(&e);
+    ack(&e, 11, 50000);
+    post(&e, 100);
+    sends_new(&e, 16, 18);
     is_idle(&e);
     eun_sender_free(e.tx);
 }
@@ -501,6 +556,8 @@ static void stale_answers(void **state)
     sack(&e, 1, 99, 50000);
     is_idle(&e);
     assert_false(eun_scoreboard_has(&e.tx->board, 1, 99));
+    ack(&e, 1, 50001);
+    assert_int_equal(sends(&e, 7, false), 50001);
     eun_sender_free(e.tx);
 }
 
@@ -676,6 +733,8 @@ int main(void)
         cmocka_unit_test(recovery_by_nack),
         cmocka_unit_test(refused_again_during_recovery),
         cmocka_unit_test(recovery_by_timeout),
+        cmocka_unit_test(a_loss_that_was_none),
+        cmocka_unit_test(messages_start_what_stood_still),
         cmocka_unit_test(stale_answers),
         cmocka_unit_test(a_synchronise_packet_waits),
         cmocka_unit_test(nothing_to_synchronise_with),
