@@ -6,7 +6,7 @@ from report import STYLE, esc
 # Beside the style of the report: many rows of narrow cells.
 MORE_STYLE = """
 main { max-width: 1240px; }
-.dense .change { min-width: 4.2em; padding-left: 2px; text-align: left; }
+.dense .change { min-width: 3.9em; padding-left: 2px; text-align: left; }
 td.words, th.words { text-align: left; }
 .dense tbody th, .dense td { padding-top: 3px; padding-bottom: 3px; }
 .footnote { max-width: none; color: var(--soft); font-size: 14px; }

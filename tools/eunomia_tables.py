@@ -54,7 +54,8 @@ class Table:
             f"<th scope=col{self._kind(place)}>{html.escape(head)}</th>"
             for place, head in enumerate(self.heads)
         )
-        body = "".join(f"<tr>{self._html_row(row)}</tr>" for row in self.rows)
+        halves = [any(PLUS_MINUS in cell for cell in cells) for cells in zip(*self.rows)]
+        body = "".join(f"<tr>{self._html_row(row, halves)}</tr>" for row in self.rows)
         notes = "".join(f"<p class=facts>{html.escape(note)}</p>" for note in self.notes)
         return (
             f'<h3>{html.escape(self.title)}</h3><div class="scroll"><table class="wide dense">'
@@ -64,11 +65,13 @@ class Table:
     def _kind(self, place):
         return ' class="words"' if place in self.plain else ""
 
-    def _html_row(self, row):
+    def _html_row(self, row, halves):
+        """`halves` says of each column whether all its cells leave room for an interval."""
         cells = []
         for place, cell in enumerate(row):
             mean, sign, half = map(html.escape, cell.partition(" " + PLUS_MINUS))
-            small = f' <span class="change">{(sign + half).strip()}</span>' if sign else ""
+            wide = halves[place] and place not in self.plain
+            small = f' <span class="change">{(sign + half).strip()}</span>' if wide else ""
             tag = "th scope=row" if place == 0 else "td"
             cells.append(f"<{tag}{self._kind(place)}>{mean}{small}</{tag.split()[0]}>")
         return "".join(cells)

@@ -28,6 +28,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 SCHEMES = {
     "ecmp+gbn": ["--lb=ecmp", "--transport=gbn", "--verb=send"],
+    "conweave+gbn": ["--lb=conweave", "--transport=gbn", "--verb=send"],
     "ecmp+irn": ["--lb=ecmp", "--transport=irn", "--verb=send"],
     "spray+gbn": ["--lb=spray", "--transport=gbn", "--verb=send"],
     "spray+eunomia": ["--lb=spray", "--transport=eunomia", "--verb=send"],

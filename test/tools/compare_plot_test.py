@@ -68,6 +68,7 @@ def test_what_is_far_off_is_printed_and_does_not_squeeze_the_others(drawn):
     axes = drawn({**values, ("e", "50"): [400, 420]})
     assert marks(axes[0]) == pytest.approx([1.25] * 4) and texts(axes[0]) == ["410"]
     assert axes[0].get_xlim()[1] < 3 and texts(axes[1]) == ["1,230"]
+    assert axes[0].texts[0].get_position() == (1, 4)  # in its row, at the right edge
 
 
 def test_every_mean_is_shown_once(drawn, seed):

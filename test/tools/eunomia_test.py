@@ -267,6 +267,7 @@ def test_the_main_job(house):
     sims = named(house.calls(), "eunomia-sim")
     want = {
         "ecmp+gbn": "--lb=ecmp --transport=gbn --verb=send",
+        "conweave+gbn": "--lb=conweave --transport=gbn --verb=send",
         "ecmp+irn": "--lb=ecmp --transport=irn --verb=send",
         "spray+gbn": "--lb=spray --transport=gbn --verb=send",
         "spray+eunomia": "--lb=spray --transport=eunomia --verb=send",
@@ -295,7 +296,7 @@ def test_progress_on_a_terminal(house):
     os.close(theirs)
     shown = os.read(ours, 65536).decode()
     os.close(ours)
-    assert "\r0:00  0 of 5 done; ecmp+gbn" in shown
+    assert "\r0:00  0 of 6 done; ecmp+gbn" in shown
     assert "spray+eunomia-write: done after " in shown
     # The simulators had a terminal, too: they told how far they were.
     log = house.root / "results" / "clos" / "ecmp+gbn.log"
@@ -341,6 +342,7 @@ def test_a_failed_simulation_is_named_and_the_others_shown(house):
     assert run.returncode == 1
     assert run.stdout.splitlines()[0].split() == [
         "ecmp+gbn",
+        "conweave+gbn",
         "ecmp+irn",
         "spray+eunomia",
         "spray+eunomia-write",
