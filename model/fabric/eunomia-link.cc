@@ -92,6 +92,7 @@ void EunomiaLink::Direction::Notify()
     EunomiaFrame *frame = m_frames.PopFront();
     if (EunomiaFrame *next = m_frames.Front()) {
         Simulator::Schedule(TimeStep(next->arrivalPs - frame->arrivalPs), Ptr<EventImpl>(this));
+        EunomiaPrefetch(next->next);
     }
     m_receiver->Deliver(frame);
 }

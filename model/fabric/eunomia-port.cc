@@ -140,6 +140,8 @@ EunomiaFrame *EunomiaPort::NextFrame()
     EunomiaFrame *frame = m_queue[next].PopFront();
     if (m_queue[next].IsEmpty()) {
         m_backlog &= ~(1u << next);
+    } else {
+        EunomiaPrefetch(m_queue[next].Front());
     }
     m_owner->Departs(this, frame);
     return frame;
