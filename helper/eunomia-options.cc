@@ -5,6 +5,7 @@
 #include "core/reorder/controller.h"
 #include "core/switch/balancer.h"
 #include "core/transport/transport.h"
+#include "eunomia-combination.h"
 #include "eunomia-size-cdf.h"
 
 #include "ns3/command-line.h"
@@ -327,6 +328,12 @@ void EunomiaOptions::ResolveTransport()
 {
     transport = Choice("transport", Names(eun_transports));
     cc = Choice("cc", Names(eun_ccs));
+    const std::string problem =
+        EunomiaCombinationProblem(*eun_balancer_find(lb.c_str()),
+                                  *eun_transport_find(transport.c_str()), *eun_cc_find(cc.c_str()));
+    if (!problem.empty()) {
+        throw EunomiaInputError("--cc", 0, "", problem);
+    }
     ResolveWindow();
     mtu = static_cast<uint32_t>(Integer("mtu", 256, 9000));
     flatOverhead =
