@@ -29,6 +29,8 @@ constexpr int64_t WORKLOAD_STREAM = 0;
 constexpr int64_t SWITCH_STREAM = int64_t{1} << 32;
 /** Frame of conweave-ns3, which sets its switch constants whatever the payload. */
 constexpr uint32_t CONWEAVE_FRAME = 1048;
+/** The step at which switches mark for DCTCP lies that many times above the paper's least. */
+constexpr double DCTCP_MARGIN = 2;
 /** Longer than any run. */
 constexpr const char *NO_TIMEOUT = "100000s";
 
@@ -217,8 +219,8 @@ void EunomiaExperiment::SetDefaults()
     }
     SetDefault("EunomiaLink::Gap", overhead.gap);
     SetDefault("EunomiaSwitch::PauseFrame", overhead.pfc);
-    SetDefault("EunomiaSwitch::MaxFrame", eun_overhead_data(&overhead, o.mtu, true, true));
     const eun_path path{o.leaves > 1 ? 4u : 2u, o.linkRateBps, o.linkDelayPs, false};
+    SetCongestion(overhead, path);
     const int64_t rtt = eun_base_rtt(&overhead, &path, o.mtu);
     if (transport.pacing) {
         SetDefault("EunomiaNic::MprdmaRtt", Picoseconds(rtt));
@@ -231,6 +233,27 @@ void EunomiaExperiment::SetDefaults()
     }
     if (o.conweave) {
         SetCompatibility();
+    }
+}
+
+void EunomiaExperiment::SetCongestion(eun_overhead overhead, const eun_path &path)
+{
+    const eun_cc_signal signal = eun_cc_find(m_options.cc.c_str())->signal;
+    if (signal == EUN_CC_SIGNAL_INT) {
+        // As long as a frame gets, after the last switch.
+        const uint32_t records = eun_int_bytes(path.links - 1);
+        overhead.data += records;
+        overhead.ack += records;
+    }
+    const int64_t rtt = eun_base_rtt(&overhead, &path, m_options.mtu);
+    SetDefault("EunomiaSwitch::MaxFrame", eun_overhead_data(&overhead, m_options.mtu, true, true));
+    SetDefault("EunomiaNic::BaseRtt", Picoseconds(rtt));
+    if (signal == EUN_CC_SIGNAL_ECHO) {
+        // A step at K > C RTT/7 (Alizadeh et al., SIGCOMM 2010); the attributes are for 100 Gb/s.
+        const auto k = static_cast<uint64_t>(DCTCP_MARGIN * static_cast<double>(rtt) * 0.0125 / 7);
+        SetDefault("EunomiaSwitch::EcnMin", k);
+        SetDefault("EunomiaSwitch::EcnMax", k);
+        SetDefault("EunomiaSwitch::EcnProbability", "1");
     }
 }
 

@@ -38,6 +38,7 @@ class EunomiaExperiment {
   private:
     void SetSeed();
     void SetDefaults();
+    void SetCongestion(eun_overhead overhead, const eun_path &path);
     void SetIdleEpoch(int64_t rttPs);
     void SetCompatibility();
     void SetAttributes();

@@ -134,6 +134,7 @@ void EunomiaFabric::TellLeaves()
             leaves->longest = std::max(leaves->longest, m_distance[b][a] + 2);
         }
     }
+    m_mostSwitches = leaves->longest - 1;
     for (const auto &sw : m_switches) {
         sw->SetLeaves(leaves);
     }
@@ -142,12 +143,21 @@ void EunomiaFabric::TellLeaves()
 std::string EunomiaFabric::Configure(int64_t stream)
 {
     uint32_t longest = 0;
+    bool writesInt = false;
     for (const auto &nic : m_nics) {
         const std::string problem = nic->Configure();
         if (!problem.empty()) {
             return "ns3::EunomiaNic::" + problem;
         }
-        longest = std::max(longest, nic->GetMaxFrame());
+        const uint32_t records = nic->WritesInt() ? EUN_INT_HOP_BYTES * m_mostSwitches : 0;
+        longest = std::max(longest, nic->GetMaxFrame() + records);
+        writesInt |= nic->WritesInt();
+    }
+    if (writesInt) {
+        const std::string problem = CheckInt();
+        if (!problem.empty()) {
+            return problem;
+        }
     }
     for (const auto &sw : m_switches) {
         stream += sw->AssignStreams(stream);
@@ -161,6 +171,18 @@ std::string EunomiaFabric::Configure(int64_t stream)
             return "ns3::EunomiaSwitch::MaxFrame: " + std::to_string(sw->GetMaxFrame()) +
                    " bytes are less than the " + std::to_string(longest) +
                    " of the longest frame that a NIC sends";
+        }
+    }
+    return "";
+}
+
+std::string EunomiaFabric::CheckInt() const
+{
+    for (const auto &link : m_links) {
+        const uint64_t rate = link->GetRate().GetBitRate();
+        if (eun_int_rate_code(rate) < 0) {
+            return "ns3::EunomiaLink::DataRate: the records of switches have no code for " +
+                   std::to_string(rate) + " bit/s (core/wire/int.c)";
         }
     }
     return "";

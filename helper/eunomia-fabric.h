@@ -99,7 +99,10 @@ class EunomiaFabric {
     Ptr<EunomiaLink> Cable(Ptr<EunomiaPort> a, Ptr<EunomiaPort> b);
     std::vector<uint32_t> DistancesTo(uint32_t sw) const;
     void TellLeaves();
+    /** "" where INT can speak of every link. */
+    std::string CheckInt() const;
 
+    uint32_t m_mostSwitches = 0; //!< on a shortest way between two hosts
     NodeContainer m_hostNodes;
     NodeContainer m_switchNodes;
     std::vector<Ptr<EunomiaNic>> m_nics;

@@ -5,6 +5,7 @@
 #include "core/reorder/controller.h"
 #include "core/switch/balancer.h"
 #include "core/transport/transport.h"
+#include "eunomia-combination.h"
 #include "eunomia-size-cdf.h"
 
 #include "ns3/command-line.h"
@@ -360,18 +361,13 @@ void EunomiaOptions::ResolveCongestion()
         Find("cc").value = "none";
     }
     cc = Choice("cc", Names(eun_ccs));
-    if (t.own_congestion_control && cc != "none") {
-        throw EunomiaInputError(
-            "--cc", 0, "",
-            transport + " has a congestion window of its own and takes none, not " + cc);
-    }
     if (t.picks_paths && !Find("lb").given) {
         lb = "ecmp";
     }
-    if (t.picks_paths && !eun_balancer_find(lb.c_str())->follows_entropy) {
-        throw EunomiaInputError("--lb", 0, "",
-                                transport + " picks paths by UDP source port, which " + lb +
-                                    " does not follow: ecmp");
+    const EunomiaClash clash =
+        EunomiaFindClash(*eun_balancer_find(lb.c_str()), t, *eun_cc_find(cc.c_str()));
+    if (!clash.reason.empty()) {
+        throw EunomiaInputError(clash.option, 0, "", clash.reason);
     }
 }
 

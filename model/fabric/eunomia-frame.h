@@ -2,6 +2,8 @@
 #ifndef EUNOMIA_FRAME_H
 #define EUNOMIA_FRAME_H
 
+#include "eunomia-telemetry.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -34,7 +36,7 @@ struct EunomiaFrame {
     uint32_t head;      //!< data: first PSN of the message; feedback: expected PSN
     uint32_t msn;       //!< 24 bits; of a Pause frame the priority that it stops
     uint32_t flow;      //!< statistics slot of the flow
-    uint32_t telemetry; //!< what switches wrote into it (INT); 0: nothing
+    uint32_t telemetry; //!< slot of what switches wrote into it (INT); 0: it takes no records
     uint16_t bytes;     //!< stored length, FCS included
     uint16_t payload;   //!< bytes
     uint16_t path;      //!< UDP source port, as far as the transport chooses it; feedback: echo
@@ -64,7 +66,8 @@ inline void EunomiaPrefetch(const EunomiaFrame *frame)
 /**
  * \brief Frames of one simulation, allocated in slabs and reused.
  *
- * Counts what conservation needs: taken = released + alive.
+ * Counts what conservation needs: taken = released + alive. What a frame has in Telemetry() is
+ * given back with it.
  */
 class EunomiaFramePool {
   public:
@@ -83,17 +86,22 @@ class EunomiaFramePool {
 
     void Release(EunomiaFrame *frame)
     {
+        if (frame->telemetry) {
+            m_telemetry.Release(frame->telemetry);
+        }
         frame->next = m_free;
         m_free = frame;
         m_released++;
     }
 
+    EunomiaTelemetry &Telemetry() { return m_telemetry; }
     uint64_t GetTaken() const { return m_taken; }
     uint64_t GetAlive() const { return m_taken - m_released; }
 
   private:
     void Grow();
 
+    EunomiaTelemetry m_telemetry;
     std::vector<std::unique_ptr<EunomiaFrame[]>> m_slabs;
     EunomiaFrame *m_free = nullptr;
     uint64_t m_taken = 0;

@@ -96,6 +96,15 @@ int64_t EunomiaPort::TransmissionTime(uint32_t bytes) const
     return static_cast<int64_t>(wire * 8'000'000'000'000ull / m_rate.GetBitRate());
 }
 
+uint64_t EunomiaPort::GetWireBytes() const
+{
+    uint64_t bytes = 0;
+    for (int kind = 0; kind < EUNOMIA_FRAME_KINDS; kind++) {
+        bytes += m_sentBytes[kind] + m_sent[kind] * m_gap;
+    }
+    return bytes;
+}
+
 uint64_t EunomiaPort::GetQueued() const
 {
     uint64_t n = 0;

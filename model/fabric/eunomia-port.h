@@ -81,6 +81,9 @@ class EunomiaPort : public NetDevice {
     {
         return m_sentBytes[static_cast<int>(kind)];
     }
+    /** Bytes of the wire that whole frames have taken so far, gaps included; not for every frame.
+     */
+    uint64_t GetWireBytes() const;
     uint64_t GetPausesReceived() const { return m_pausesReceived; }
     /** Frames that wait in the queues. */
     uint64_t GetQueued() const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "eunomia-switch.h"
 
+#include "core/wire/int.h"
 #include "eunomia-link.h"
 
 #include "ns3/abort.h"
@@ -272,6 +273,7 @@ std::string EunomiaSwitch::Configure()
     if (!problem.empty()) {
         return problem;
     }
+    SetUpTelemetry();
     for (uint32_t i = 0; i < GetNPorts(); i++) {
         m_refresh.push_back(std::make_unique<Refresher>(this, i));
     }
@@ -424,6 +426,16 @@ std::string EunomiaSwitch::ReadGrades(eun_lb_params *params) const
     return "";
 }
 
+void EunomiaSwitch::SetUpTelemetry()
+{
+    m_linkOf.clear();
+    for (uint32_t i = 0; i < GetNPorts(); i++) {
+        // The salt differs between switches, so few numbers are those of two links.
+        m_linkOf.push_back({eun_int_rate_code(m_port[i]->GetRateBps()),
+                            static_cast<uint16_t>(eun_mix64(m_salt + i))});
+    }
+}
+
 uint32_t EunomiaSwitch::ChoosePort(EunomiaFrame *frame, uint32_t in)
 {
     const Group group = m_routes[frame->dst];
@@ -507,6 +519,9 @@ void EunomiaSwitch::Departs(EunomiaPort *port, EunomiaFrame *frame)
     const uint32_t out = port->GetIfIndex();
     const uint32_t priority = frame->priority;
     m_policy->release(&m_buffer, in, out, priority, frame->bytes);
+    if (frame->telemetry) {
+        Stamp(frame, out);
+    }
     Sent(frame, out);
     const double p = eun_buffer_mark_probability(&m_buffer, out, priority);
     if (p > 0 && eun_rng_unit(&m_rng) < p) {
@@ -515,6 +530,17 @@ void EunomiaSwitch::Departs(EunomiaPort *port, EunomiaFrame *frame)
         m_markTrace(*frame);
     }
     Act(m_policy->left(&m_buffer, in, priority, EunomiaNow()), in, priority);
+}
+
+void EunomiaSwitch::Stamp(EunomiaFrame *frame, uint32_t out)
+{
+    const Link &link = m_linkOf[out];
+    NS_ABORT_MSG_IF(link.rate < 0, "INT has no code for the rate of port " << out);
+    const uint64_t record = eun_int_encode(static_cast<uint32_t>(link.rate), EunomiaNow(),
+                                           m_port[out]->GetWireBytes(), m_buffer.port_bytes[out]);
+    m_pool->Telemetry().Append(frame->telemetry, record, link.number);
+    // The frame has left the buffer as long as it came in; it grows on the wire.
+    frame->bytes = static_cast<uint16_t>(frame->bytes + EUN_INT_HOP_BYTES);
 }
 
 void EunomiaSwitch::Drop(EunomiaFrame *frame, eun_drop_reason reason)

@@ -88,6 +88,12 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
         uint32_t count;
     };
 
+    /** What records say of a port. */
+    struct Link {
+        int rate; //!< code, see core/wire/int.h
+        uint16_t number;
+    };
+
     /** Repeats the pause of a port while it lasts. */
     struct Refresher {
         Refresher(EunomiaSwitch *s, uint32_t p) : owner(s), port(p), timer(this) {}
@@ -108,12 +114,15 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
     void Exchange(EunomiaFrame *frame, uint32_t in, uint32_t out, uint32_t way);
     uint32_t Divert(EunomiaFrame *frame, uint32_t out);
     void Sent(EunomiaFrame *frame, uint32_t out);
+    /** Writes the record of `out` into a frame that takes records and is about to leave. */
+    void Stamp(EunomiaFrame *frame, uint32_t out);
     void Drop(EunomiaFrame *frame, eun_drop_reason reason);
     void Act(eun_pfc_action action, uint32_t port, uint32_t priority);
     void RefreshPause(uint32_t port);
     std::string SetUpBuffer();
     void SetUpPort(uint32_t port);
     std::string SetUpBalancer();
+    void SetUpTelemetry();
     std::string ConfigureBalancer();
     std::string ReadGrades(eun_lb_params *params) const;
 
@@ -123,6 +132,7 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
     const eun_balancer *m_balancer = nullptr;
     std::vector<uint64_t> m_balancerState;
     std::vector<uint8_t> m_facesHost; //!< [port]: no switch at the other end
+    std::vector<Link> m_linkOf;       //!< [port]
     uint64_t m_salt = 0;
     eun_rng m_rng{};
     std::vector<Group> m_routes; //!< [host]

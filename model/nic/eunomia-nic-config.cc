@@ -18,11 +18,12 @@ NS_OBJECT_ENSURE_REGISTERED(EunomiaNic);
 TypeId EunomiaNic::GetTypeId()
 {
     static TypeId tid =
-        AddMprdmaAttributes(AddCongestionAttributes(AddOrderingAttributes(
-                                AddTransportAttributes(TypeId("ns3::EunomiaNic")
-                                                           .SetParent<Object>()
-                                                           .SetGroupName("Eunomia")
-                                                           .AddConstructor<EunomiaNic>()))))
+        AddMprdmaAttributes(
+            AddTimelyAttributes(AddDcqcnAttributes(AddCongestionAttributes(
+                AddOrderingAttributes(AddTransportAttributes(TypeId("ns3::EunomiaNic")
+                                                                 .SetParent<Object>()
+                                                                 .SetGroupName("Eunomia")
+                                                                 .AddConstructor<EunomiaNic>()))))))
             .AddTraceSource("Arrival", "A frame reached the NIC.",
                             MakeTraceSourceAccessor(&EunomiaNic::m_arrivalTrace),
                             "ns3::EunomiaPort::FrameTracedCallback")
@@ -188,9 +189,9 @@ std::string EunomiaNic::Configure()
     if (!problem.empty()) {
         return problem;
     }
-    ConfigureCongestion();
-    m_configured = true;
-    return "";
+    problem = ConfigureCongestion();
+    m_configured = problem.empty();
+    return problem;
 }
 
 void EunomiaNic::ConfigureLimits()

@@ -25,11 +25,12 @@ class EunomiaNicPipelines {
   public:
     /** What follows from a data packet; the ordering layer has it already. */
     struct Outcome {
-        eun_feedback feedback; //!< answer, or of kind NONE
-        uint32_t qp;           //!< receiving QP
-        uint32_t visible;      //!< messages that became visible
-        uint8_t generation;    //!< life of the QP number
-        bool ce;               //!< the packet carried a congestion mark
+        eun_feedback feedback;  //!< answer, or of kind NONE
+        uint32_t qp;            //!< receiving QP
+        uint32_t visible;       //!< messages that became visible
+        uint8_t generation;     //!< life of the QP number
+        bool ce;                //!< the packet carried a congestion mark
+        uint32_t telemetry = 0; //!< slot of what switches wrote into it; whoever has this owns it
     };
 
     /** The NIC. */

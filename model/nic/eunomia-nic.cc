@@ -50,7 +50,8 @@ void EunomiaNic::SetPort(Ptr<EunomiaPort> port, uint32_t host)
 
 uint32_t EunomiaNic::GetMaxFrame() const
 {
-    return eun_overhead_data(&m_overhead, m_txEnv.mtu, true, true);
+    const uint32_t header = WritesInt() ? EUN_INT_HEADER_BYTES : 0;
+    return eun_overhead_data(&m_overhead, m_txEnv.mtu, true, true) + header;
 }
 
 // ---------------------------------------------------------------- connections
@@ -150,8 +151,7 @@ void EunomiaNic::Close(uint32_t number)
     NS_ABORT_MSG_UNLESS(qp.open, "QP " << number << " is closed already");
     qp.open = false;
     qp.rto.Arm(qp.rto.NEVER);
-    qp.cc0.Arm(qp.cc0.NEVER);
-    qp.cc1.Arm(qp.cc1.NEVER);
+    StopCongestion(qp);
     if (qp.pace) {
         qp.pace->Arm(qp.pace->NEVER);
     }
@@ -361,6 +361,9 @@ EunomiaFrame *EunomiaNic::BuildData(TxQp &qp)
     frame->flow = static_cast<uint32_t>(packet.cookie);
     frame->bytes =
         eun_overhead_data(&m_overhead, packet.data.payload, packet.first, packet.data.last);
+    if (m_instruments) {
+        Instrument(qp, packet, frame);
+    }
     Count(frame);
     EunomiaFlowStats &flow = (*m_flows)[frame->flow];
     flow.packets++;
@@ -442,8 +445,9 @@ void EunomiaNic::ReceiveData(EunomiaFrame *frame)
     verdict.feedback.ce = data.ce;
     verdict.feedback.retransmission = data.retransmission;
     verdict.feedback.path = data.path;
-    const EunomiaNicPipelines::Outcome outcome{verdict.feedback, frame->qp, verdict.visible,
-                                               frame->generation, frame->ce};
+    const EunomiaNicPipelines::Outcome outcome{verdict.feedback,  frame->qp, verdict.visible,
+                                               frame->generation, frame->ce, frame->telemetry};
+    frame->telemetry = 0;
     m_pool->Release(frame);
     if (!m_pipelines || m_pipelines->Passes(outcome, now)) {
         Conclude(qp, outcome, now);
@@ -459,6 +463,8 @@ void EunomiaNic::Leaves(const EunomiaNicPipelines::Outcome &outcome)
     RxQp &qp = m_rx[outcome.qp];
     if (qp.open && qp.life.number == outcome.generation) {
         Conclude(qp, outcome, EunomiaNow());
+    } else if (outcome.telemetry) {
+        m_pool->Telemetry().Release(outcome.telemetry);
     }
 }
 
@@ -469,7 +475,9 @@ void EunomiaNic::Conclude(RxQp &qp, const EunomiaNicPipelines::Outcome &outcome,
         m_port->Send(NewControl(EunomiaFrameKind::Cnp, m_overhead.cnp, qp));
     }
     if (outcome.feedback.kind != EUN_FEEDBACK_NONE) {
-        Answer(qp, outcome.feedback);
+        Answer(qp, outcome.feedback, outcome.telemetry);
+    } else if (outcome.telemetry) {
+        m_pool->Telemetry().Release(outcome.telemetry);
     }
     if (outcome.visible && m_user) {
         m_user->MessagesVisible(qp.peer, qp.peerQp, outcome.visible);
@@ -519,7 +527,7 @@ void EunomiaNic::Sweep()
     m_poolTrace(stats->blocks_in_use, stats->qps_active);
 }
 
-void EunomiaNic::Answer(RxQp &qp, const eun_feedback &feedback)
+void EunomiaNic::Answer(RxQp &qp, const eun_feedback &feedback, uint32_t telemetry)
 {
     EunomiaFrameKind kind = EunomiaFrameKind::Ack;
     if (feedback.kind == EUN_FEEDBACK_SACK) {
@@ -527,8 +535,12 @@ void EunomiaNic::Answer(RxQp &qp, const eun_feedback &feedback)
     } else if (feedback.kind == EUN_FEEDBACK_NACK) {
         kind = EunomiaFrameKind::Nack;
     }
-    const uint32_t bytes = kind == EunomiaFrameKind::Ack ? m_overhead.ack : m_overhead.sack;
+    uint32_t bytes = kind == EunomiaFrameKind::Ack ? m_overhead.ack : m_overhead.sack;
+    if (telemetry) {
+        bytes += eun_int_bytes(m_pool->Telemetry().GetHops(telemetry));
+    }
     EunomiaFrame *frame = NewControl(kind, bytes, qp);
+    frame->telemetry = telemetry;
     frame->head = eun_psn_to_wire(feedback.expected);
     frame->psn = eun_psn_to_wire(feedback.psn);
     frame->reason = feedback.reason;
@@ -542,7 +554,9 @@ void EunomiaNic::Answer(RxQp &qp, const eun_feedback &feedback)
 void EunomiaNic::ReceiveFeedback(EunomiaFrame *frame)
 {
     const EunomiaFrame f = *frame;
+    frame->telemetry = 0;
     m_pool->Release(frame);
+    EunomiaTelemetry::Holder telemetry(m_pool->Telemetry(), f.telemetry);
     TxQp &qp = *m_tx[f.qp];
     if (!qp.open || qp.life.number != f.generation || qp.peer->m_host != f.src) {
         m_stale++;
@@ -565,7 +579,7 @@ void EunomiaNic::ReceiveFeedback(EunomiaFrame *frame)
     const uint64_t inFlight = eun_sender_inflight(qp.tx);
     eun_sender_feedback(qp.tx, &m_txEnv, &feedback, EunomiaNow());
     if (m_cc->on_ack) {
-        HearAnswer(qp, feedback, inFlight);
+        HearAnswer(qp, feedback, inFlight, telemetry);
     }
     qp.rto.Arm(eun_sender_deadline(qp.tx, &m_txEnv));
     if (qp.pace) {

@@ -3,6 +3,7 @@
 #define EUNOMIA_NIC_H
 
 #include "core/congestion/congestion.h"
+#include "core/congestion/rtt-samples.h"
 #include "core/reorder/burst.h"
 #include "core/transport/generation.h"
 #include "core/transport/mprdma-window.h"
@@ -99,6 +100,8 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     /** Longest data frame as stored. */
     uint32_t GetMaxFrame() const;
     uint32_t GetMtu() const { return m_mtu; }
+    /** Do its data packets take the records of switches, 8 bytes each, beside GetMaxFrame()? */
+    bool WritesInt() const { return m_cc->signal == EUN_CC_SIGNAL_INT; }
     eun_gate GetGate() const { return m_txEnv.gate; }
     /** The last packet of a message is a synchronise packet (transport mprdma, WRITE). */
     bool Synchronises() const { return m_mprdma.sync_lasts; }
@@ -164,7 +167,10 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
         eun_generation life{};      //!< of this number; answers carry it
         uint8_t peerGeneration = 0; //!< life of the number at the peer; data carries it
         bool open = false;
-        bool queued = false; //!< in a ready list or the pace heap
+        bool queued = false;     //!< in a ready list or the pace heap
+        uint32_t telemetry = 0;  //!< slot of what the last answer brought back; 0: nothing
+        int64_t telemetryPs = 0; //!< when
+        std::unique_ptr<eun_rtt_samples> samples; //!< null where no round trips are measured
         EunomiaTimer<TxQp, &TxQp::RtoExpired> rto;
         EunomiaTimer<TxQp, &TxQp::Cc0Expired> cc0;
         EunomiaTimer<TxQp, &TxQp::Cc1Expired> cc1;
@@ -214,7 +220,8 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     void Leaves(const EunomiaNicPipelines::Outcome &outcome) override;
     /** Answers a data packet that has left its pipeline, and tells the user what it completed. */
     void Conclude(RxQp &qp, const EunomiaNicPipelines::Outcome &outcome, int64_t now);
-    void Answer(RxQp &qp, const eun_feedback &feedback);
+    /** `telemetry`: slot that the answer takes back, or 0. */
+    void Answer(RxQp &qp, const eun_feedback &feedback, uint32_t telemetry);
     /** Tells the user of the messages whose staged Last has been copied by now. */
     void ReportCopied();
     void Account(EunomiaFrame *frame, const eun_rx_verdict &verdict);
@@ -229,8 +236,12 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     bool ReportCompleted(TxQp &qp);
     void StartCongestion(TxQp &qp);
     void NotifyCongestion(TxQp &qp);
+    void StopCongestion(TxQp &qp);
+    /** Makes a data packet measure something on its way, as the control wants it. */
+    void Instrument(TxQp &qp, const eun_tx_packet &packet, EunomiaFrame *frame);
     /** The sender has taken in an answer; `inFlight` payload bytes were in flight before. */
-    void HearAnswer(TxQp &qp, const eun_feedback &feedback, uint64_t inFlight);
+    void HearAnswer(TxQp &qp, const eun_feedback &feedback, uint64_t inFlight,
+                    EunomiaTelemetry::Holder &telemetry);
     void ArmCc(TxQp &qp);
     void RtoExpired(TxQp &qp);
     void CcExpired(TxQp &qp, int timer);
@@ -263,11 +274,14 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     std::string ConfigurePipelines();
     std::string ConfigureStaging();
     void RequireConfigured();
-    void ConfigureCongestion();
+    std::string ConfigureCongestion();
+    std::string ConfigureTimely();
     static TypeId AddTransportAttributes(TypeId tid);
     static TypeId AddOrderingAttributes(TypeId tid);
     static TypeId AddMprdmaAttributes(TypeId tid);
     static TypeId AddCongestionAttributes(TypeId tid);
+    static TypeId AddDcqcnAttributes(TypeId tid);
+    static TypeId AddTimelyAttributes(TypeId tid);
     void Count(const EunomiaFrame *frame)
     {
         m_made[static_cast<int>(frame->kind)]++;
@@ -283,6 +297,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     eun_sender_env m_txEnv{};
     eun_receiver_env m_rxEnv{};
     eun_cc_config m_ccConfig{};
+    bool m_instruments = false; //!< see Instrument()
     eun_overhead m_overhead{};
     eun_reorder *m_reorder = nullptr;
     eun_fixed_shape m_shape{};
@@ -335,6 +350,18 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     uint32_t m_stagingLimit;
     DataRate m_stagingRate;
     Time m_baseRtt;
+    double m_hpccEta;
+    uint32_t m_hpccMaxStage;
+    uint32_t m_hpccIncrease;
+    uint32_t m_timelySegment;
+    double m_timelyAlpha;
+    double m_timelyBeta;
+    Time m_timelyMinRtt;
+    Time m_timelyLow;
+    Time m_timelyHigh;
+    DataRate m_timelyRateAi;
+    DataRate m_timelyRateMin;
+    double m_dctcpGain;
     double m_gain;
     uint32_t m_fastRecovery;
     bool m_clampTarget;

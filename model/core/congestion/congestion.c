@@ -19,7 +19,8 @@ const struct eun_cc_ops eun_cc_none = {
     .init = eun_cc_start,
 };
 
-const struct eun_cc_ops *const eun_ccs[] = {&eun_cc_dcqcn, &eun_cc_none, NULL};
+const struct eun_cc_ops *const eun_ccs[] = {&eun_cc_dcqcn,  &eun_cc_none,  &eun_cc_hpcc,
+                                            &eun_cc_timely, &eun_cc_dctcp, NULL};
 
 const struct eun_cc_ops *eun_cc_find(const char *name)
 {

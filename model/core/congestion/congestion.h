@@ -13,6 +13,9 @@
 
 #include "../wire/int.h"
 #include "dcqcn.h"
+#include "dctcp.h"
+#include "hpcc.h"
+#include "timely.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,6 +43,9 @@ struct eun_cc_config {
     uint32_t mtu_bytes;      /**< payload of a full packet, ... */
     uint32_t mtu_wire_bytes; /**< ... and what it takes of the wire, headers and gap included */
     struct eun_dcqcn_config dcqcn;
+    struct eun_hpcc_config hpcc;
+    struct eun_timely_config timely;
+    struct eun_dctcp_config dctcp;
 };
 
 /** State of one QP. The caller holds it and reads the first three. */
@@ -49,6 +55,9 @@ struct eun_cc {
     uint32_t window_bytes;              /**< most payload bytes in flight; 0: no limit */
     union {
         struct eun_dcqcn dcqcn;
+        struct eun_hpcc hpcc;
+        struct eun_timely timely;
+        struct eun_dctcp dctcp;
     } u;
 };
 
@@ -87,6 +96,9 @@ struct eun_cc_ops {
 
 extern const struct eun_cc_ops eun_cc_dcqcn;
 extern const struct eun_cc_ops eun_cc_none;
+extern const struct eun_cc_ops eun_cc_hpcc;
+extern const struct eun_cc_ops eun_cc_timely;
+extern const struct eun_cc_ops eun_cc_dctcp;
 
 /** All of them, NULL at the end; the first is the default. */
 extern const struct eun_cc_ops *const eun_ccs[];

@@ -74,7 +74,8 @@ struct eun_balancer {
     const char *summary; /**< one line for --help */
     bool reorders;       /**< a flow's packets may take different ways without a gap between them */
     bool follows_entropy; /**< a packet's way follows from its entropy alone, now and later */
-    size_t state_bytes;   /**< state of one switch; the caller holds it */
+    bool delays;         /**< it keeps packets waiting in switches, beside the queues */
+    size_t state_bytes;  /**< state of one switch; the caller holds it */
     /** `seed` differs between switches and between runs; `ports` is the switch's port count. */
     void (*init)(void *state, uint64_t seed, uint32_t ports);
     /** Index into view->ports. */

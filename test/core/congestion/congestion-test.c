@@ -18,7 +18,17 @@ static const struct eun_cc_config config = {.line_rate_bps = LINE,
                                                       .fast_recovery_steps = 1,
                                                       .rate_ai_bps = 40000000,
                                                       .rate_hai_bps = 100000000,
-                                                      .rate_min_bps = 100000000}};
+                                                      .rate_min_bps = 100000000},
+                                            .hpcc = {.eta = 0.95, .max_stage = 5, .ai_bytes = 80},
+                                            .timely = {.alpha = 0.875,
+                                                       .beta = 0.8,
+                                                       .min_rtt_ps = 8000000,
+                                                       .low_ps = 20000000,
+                                                       .high_ps = 40000000,
+                                                       .rate_ai_bps = 100000000,
+                                                       .rate_min_bps = 100000000,
+                                                       .segment_bytes = 16384},
+                                            .dctcp = {.g = 1.0 / 16}};
 
 static void assert_idle_at_line_rate(const struct eun_cc *cc)
 {
@@ -33,6 +43,9 @@ static void listed_controls_are_found_by_name(void **state)
     assert_ptr_equal(eun_ccs[0], &eun_cc_dcqcn);
     assert_ptr_equal(eun_cc_find("dcqcn"), &eun_cc_dcqcn);
     assert_ptr_equal(eun_cc_find("none"), &eun_cc_none);
+    assert_ptr_equal(eun_cc_find("hpcc"), &eun_cc_hpcc);
+    assert_ptr_equal(eun_cc_find("timely"), &eun_cc_timely);
+    assert_ptr_equal(eun_cc_find("dctcp"), &eun_cc_dctcp);
     for (size_t i = 0; eun_ccs[i]; i++) {
         assert_ptr_equal(eun_cc_find(eun_ccs[i]->name), eun_ccs[i]);
         assert_true(strlen(eun_ccs[i]->name) > 0);
