@@ -19,11 +19,11 @@ NS_OBJECT_ENSURE_REGISTERED(EunomiaSwitch);
 TypeId EunomiaSwitch::GetTypeId()
 {
     static TypeId tid =
-        AddPauseAttributes(
-            AddBufferAttributes(AddBalancerAttributes(TypeId("ns3::EunomiaSwitch")
-                                                          .SetParent<Object>()
-                                                          .SetGroupName("Eunomia")
-                                                          .AddConstructor<EunomiaSwitch>())))
+        AddPauseAttributes(AddBufferAttributes(AddConweaveModelAttributes(AddConweaveAttributes(
+                               AddBalancerAttributes(TypeId("ns3::EunomiaSwitch")
+                                                         .SetParent<Object>()
+                                                         .SetGroupName("Eunomia")
+                                                         .AddConstructor<EunomiaSwitch>())))))
             .AddTraceSource("Drop", "A data frame was dropped, and why (eun_drop_reason).",
                             MakeTraceSourceAccessor(&EunomiaSwitch::m_dropTrace),
                             "ns3::EunomiaSwitch::DropTracedCallback")
@@ -82,6 +82,83 @@ TypeId EunomiaSwitch::AddBalancerAttributes(TypeId tid)
                       TimeValue(PicoSeconds(eun_lb_defaults.conga_aging_ps)),
                       MakeTimeAccessor(&EunomiaSwitch::m_congaAging),
                       MakeTimeChecker(NanoSeconds(1)));
+}
+
+TypeId EunomiaSwitch::AddConweaveAttributes(TypeId tid)
+{
+    const eun_conweave_params &d = eun_lb_defaults.conweave;
+    return tid
+        .AddAttribute("ConweaveReplyExtra",
+                      "conweave: a flow whose probe is not answered within the unloaded round "
+                      "trip and so long is rerouted, 0 or more (SIGCOMM 2023: 4 us).",
+                      TimeValue(PicoSeconds(d.reply_extra_ps)),
+                      MakeTimeAccessor(&EunomiaSwitch::m_conweaveReplyExtra),
+                      MakeTimeChecker(Time(0)))
+        .AddAttribute("ConweavePathBusy",
+                      "conweave: how long a path is avoided after a mark (CE) on it, 0 or more "
+                      "(SIGCOMM 2023: 8 us; conweave-ns3: 16 us).",
+                      TimeValue(PicoSeconds(d.path_busy_ps)),
+                      MakeTimeAccessor(&EunomiaSwitch::m_conweavePathBusy),
+                      MakeTimeChecker(Time(0)))
+        .AddAttribute("ConweaveResumeExtra",
+                      "conweave: held frames go on so long after the time at which the tail of "
+                      "the old path should have come, 0 or more (SIGCOMM 2023: 16 us, 64 us for "
+                      "lossless networks; conweave-ns3: 16 us).",
+                      TimeValue(PicoSeconds(d.resume_extra_ps)),
+                      MakeTimeAccessor(&EunomiaSwitch::m_conweaveResumeExtra),
+                      MakeTimeChecker(Time(0)))
+        .AddAttribute("ConweaveResumeDefault",
+                      "conweave: ... where no packet of the old path was seen that would tell, 0 "
+                      "or more (conweave-ns3: 200 us).",
+                      TimeValue(PicoSeconds(d.resume_default_ps)),
+                      MakeTimeAccessor(&EunomiaSwitch::m_conweaveResumeDefault),
+                      MakeTimeChecker(Time(0)))
+        .AddAttribute("ConweaveInactive",
+                      "conweave: a flow that was silent for longer takes a new path at once, 1 us "
+                      "to 30 ms (SIGCOMM 2023: 300 us).",
+                      TimeValue(PicoSeconds(d.inactive_ps)),
+                      MakeTimeAccessor(&EunomiaSwitch::m_conweaveInactive),
+                      MakeTimeChecker(MicroSeconds(1), MilliSeconds(30)))
+        .AddAttribute("ConweaveQueues",
+                      "conweave: reordering queues of a port; a flow that finds none free is not "
+                      "put in order (SIGCOMM 2023: 31 at 100 Gb/s; conweave-ns3: no limit).",
+                      UintegerValue(d.queues_per_port),
+                      MakeUintegerAccessor(&EunomiaSwitch::m_conweaveQueues),
+                      MakeUintegerChecker<uint32_t>(0, EUN_LB_QUEUES));
+}
+
+TypeId EunomiaSwitch::AddConweaveModelAttributes(TypeId tid)
+{
+    const eun_conweave_params &d = eun_lb_defaults.conweave;
+    return tid
+        .AddAttribute("ConweaveHeader",
+                      "conweave: bytes that data grows by between its first and last switch "
+                      "(SIGCOMM 2023: 4; conweave-ns3: 0).",
+                      UintegerValue(d.header_bytes),
+                      MakeUintegerAccessor(&EunomiaSwitch::m_conweaveHeader),
+                      MakeUintegerChecker<uint32_t>(0, 64))
+        .AddAttribute("ConweaveLinkRtt",
+                      "conweave: unloaded round trip of each link between first and last switch; "
+                      "0: computed from delays, rates and frames (conweave-ns3: 2 us).",
+                      TimeValue(PicoSeconds(d.rtt_per_link_ps)),
+                      MakeTimeAccessor(&EunomiaSwitch::m_conweaveLinkRtt), MakeTimeChecker(Time(0)))
+        .AddAttribute("ConweaveAbort",
+                      "conweave: a flow stays where both paths drawn are busy (SIGCOMM 2023). "
+                      "False: it ends its path and begins it again, as in conweave-ns3.",
+                      BooleanValue(d.abort), MakeBooleanAccessor(&EunomiaSwitch::m_conweaveAbort),
+                      MakeBooleanChecker())
+        .AddAttribute("ConweaveTimerClears",
+                      "conweave: the source learns of frames released without their tail, so that "
+                      "it may reroute again (SIGCOMM 2023). False: it does not, as in "
+                      "conweave-ns3.",
+                      BooleanValue(d.timer_clears),
+                      MakeBooleanAccessor(&EunomiaSwitch::m_conweaveTimerClears),
+                      MakeBooleanChecker())
+        .AddAttribute("ConweaveBuffer",
+                      "conweave: held frames lie in the shared buffer. False: outside of it, and "
+                      "they ask for room as they are released, as in conweave-ns3.",
+                      BooleanValue(true), MakeBooleanAccessor(&EunomiaSwitch::m_conweaveBuffer),
+                      MakeBooleanChecker());
 }
 
 TypeId EunomiaSwitch::AddBufferAttributes(TypeId tid)
@@ -152,7 +229,7 @@ TypeId EunomiaSwitch::AddPauseAttributes(TypeId tid)
 }
 
 EunomiaSwitch::EunomiaSwitch()
-    : m_pool(SimulationSingleton<EunomiaFramePool>::Get()),
+    : m_pool(SimulationSingleton<EunomiaFramePool>::Get()), m_edgeTimer(this),
       m_seeder(CreateObject<UniformRandomVariable>())
 {
 }
@@ -213,7 +290,10 @@ std::string EunomiaSwitch::Configure()
     if (m_configured) {
         return "";
     }
-    std::string problem = SetUpBuffer();
+    std::string problem = FindBalancer();
+    if (problem.empty()) {
+        problem = SetUpBuffer();
+    }
     if (problem.empty()) {
         problem = SetUpBalancer();
     }
@@ -240,12 +320,12 @@ std::string EunomiaSwitch::SetUpBuffer()
     eun_buffer_config config{};
     config.ports = GetNPorts();
     config.total_bytes = static_cast<int64_t>(m_bufferBytes);
-    config.reserve_bytes = m_reserve ? m_reserve : m_maxFrame;
+    config.reserve_bytes = m_reserve ? m_reserve : m_maxFrame + m_headerBytes;
     config.alpha = m_alpha;
     config.egress_alpha = m_egressAlpha;
     config.resume_bytes = m_resume;
     config.lossless_mask = m_pfc ? m_losslessMask : 0;
-    config.max_frame_bytes = m_maxFrame;
+    config.max_frame_bytes = m_maxFrame + m_headerBytes;
     config.pause_ps = m_pauseTime.GetTimeStep();
     if (config.pause_ps == 0) {
         // The fastest sender waits longest for a given number of quanta, so count at its rate.
@@ -281,15 +361,26 @@ void EunomiaSwitch::SetUpPort(uint32_t port)
     p.ecn_max_probability = m_ecnProbability;
     p.headroom_bytes = m_headroom ? m_headroom
                                   : eun_buffer_headroom(rate, link->GetDelay().GetTimeStep(),
-                                                        m_maxFrame, m_pauseFrame);
+                                                        m_maxFrame + m_headerBytes, m_pauseFrame);
 }
 
-std::string EunomiaSwitch::SetUpBalancer()
+std::string EunomiaSwitch::FindBalancer()
 {
     m_balancer = eun_balancer_find(m_balancerName.c_str());
     if (!m_balancer) {
         return "Balancer: there is no balancer " + m_balancerName;
     }
+    m_edge = m_balancer->edge;
+    if (m_edge) {
+        const eun_lb_params params = BalancerParams();
+        m_headerBytes = m_edge->header_bytes(&params);
+        m_held.resize(EUN_LB_QUEUES);
+    }
+    return "";
+}
+
+std::string EunomiaSwitch::SetUpBalancer()
+{
     const auto draw = [this] {
         return static_cast<uint64_t>(m_seeder->GetInteger(0, UINT32_MAX)) << 32 |
                m_seeder->GetInteger(0, UINT32_MAX);
@@ -307,7 +398,7 @@ std::string EunomiaSwitch::SetUpBalancer()
     return m_balancer->configure ? ConfigureBalancer() : "";
 }
 
-std::string EunomiaSwitch::ConfigureBalancer()
+eun_lb_params EunomiaSwitch::BalancerParams() const
 {
     eun_lb_params params{};
     params.drill_samples = m_drillSamples;
@@ -317,6 +408,34 @@ std::string EunomiaSwitch::ConfigureBalancer()
     params.dre_alpha = m_dreAlpha;
     params.conga_bits = m_congaBits;
     params.conga_aging_ps = m_congaAging.GetTimeStep();
+    params.conweave.reply_extra_ps = m_conweaveReplyExtra.GetTimeStep();
+    params.conweave.path_busy_ps = m_conweavePathBusy.GetTimeStep();
+    params.conweave.resume_extra_ps = m_conweaveResumeExtra.GetTimeStep();
+    params.conweave.resume_default_ps = m_conweaveResumeDefault.GetTimeStep();
+    params.conweave.inactive_ps = m_conweaveInactive.GetTimeStep();
+    params.conweave.rtt_per_link_ps = m_conweaveLinkRtt.GetTimeStep();
+    params.conweave.queues_per_port = m_conweaveQueues;
+    params.conweave.header_bytes = m_conweaveHeader;
+    params.conweave.abort = m_conweaveAbort;
+    params.conweave.timer_clears = m_conweaveTimerClears;
+    return params;
+}
+
+std::vector<eun_lb_leaf_way> EunomiaSwitch::GetLeafWays() const
+{
+    std::vector<eun_lb_leaf_way> ways;
+    for (const EunomiaLeafWay &way : m_leafWays) {
+        const auto link = DynamicCast<EunomiaLink>(m_ports[0]->GetChannel());
+        const double bytes = m_maxFrame + m_headerBytes + SIGNAL_BYTES + 2.0 * link->GetGap();
+        const auto wire = static_cast<int64_t>(bytes * way.psPerByte + 0.5);
+        ways.push_back({way.links, way.paths, 2 * way.delayPs + wire});
+    }
+    return ways;
+}
+
+std::string EunomiaSwitch::ConfigureBalancer()
+{
+    const eun_lb_params params = BalancerParams();
     std::vector<uint64_t> rates;
     for (const auto &port : m_ports) {
         rates.push_back(port->GetRateBps());
@@ -332,6 +451,8 @@ std::string EunomiaSwitch::ConfigureBalancer()
     }
     network.rate_bps = rates.data();
     network.ports = GetNPorts();
+    m_toLeaf = GetLeafWays();
+    network.to_leaf = m_toLeaf.empty() ? nullptr : m_toLeaf.data();
     const char *problem = m_balancer->configure(m_balancerState.data(), &params, &network);
     return problem ? std::string("Balancer: ") + problem : "";
 }
@@ -382,21 +503,30 @@ void EunomiaSwitch::Sent(EunomiaFrame *frame, uint32_t out)
 void EunomiaSwitch::Receive(EunomiaPort *port, EunomiaFrame *frame)
 {
     const uint32_t in = port->GetIfIndex();
+    if (m_edge) {
+        ReceiveAtEdge(frame, in);
+        return;
+    }
     const uint32_t out = ChoosePort(frame, in);
     if (frame->priority == 0) {
         Sent(frame, out);
         m_port[out]->Send(frame);
-        return;
+    } else if (Admit(frame, in, out)) {
+        m_port[out]->Send(frame);
     }
+}
+
+bool EunomiaSwitch::Admit(EunomiaFrame *frame, uint32_t in, uint32_t out)
+{
     const uint32_t priority = frame->priority;
     frame->inPort = static_cast<uint16_t>(in);
     const eun_drop_reason reason = m_policy->admit(&m_buffer, in, out, priority, frame->bytes);
     if (reason != EUN_DROP_NONE) {
         Drop(frame, reason);
-        return;
+        return false;
     }
     Act(m_policy->stored(&m_buffer, in, priority, EunomiaNow()), in, priority);
-    m_port[out]->Send(frame);
+    return true;
 }
 
 void EunomiaSwitch::Departs(EunomiaPort *port, EunomiaFrame *frame)

@@ -14,6 +14,18 @@ const struct eun_lb_params eun_lb_defaults = {
     .dre_alpha = 0.2,
     .conga_bits = 3,
     .conga_aging_ps = 500000000,
+    .conweave =
+        {
+            .reply_extra_ps = 4000000,
+            .path_busy_ps = 8000000,
+            .resume_extra_ps = 16000000,
+            .resume_default_ps = 200000000,
+            .inactive_ps = 300000000,
+            .queues_per_port = 31,
+            .header_bytes = 4,
+            .abort = true,
+            .timer_clears = true,
+        },
 };
 
 const struct eun_balancer *eun_balancer_find(const char *name)

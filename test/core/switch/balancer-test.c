@@ -35,12 +35,16 @@ static void listed_balancers_are_found_by_name(void **state)
     assert_ptr_equal(eun_balancer_find("drill"), &eun_balancer_drill);
     assert_ptr_equal(eun_balancer_find("letflow"), &eun_balancer_letflow);
     assert_ptr_equal(eun_balancer_find("conga"), &eun_balancer_conga);
+    assert_ptr_equal(eun_balancer_find("conweave"), &eun_balancer_conweave);
     for (size_t i = 0; eun_balancers[i]; i++) {
         assert_ptr_equal(eun_balancer_find(eun_balancers[i]->name), eun_balancers[i]);
         assert_true(strlen(eun_balancers[i]->name) > 0);
         assert_true(strlen(eun_balancers[i]->summary) > 0);
         assert_true(!eun_balancers[i]->enter == !eun_balancers[i]->sent);
         assert_true(!eun_balancers[i]->enter == !eun_balancers[i]->arrive);
+        const struct eun_lb_edge *edge = eun_balancers[i]->edge;
+        assert_true(!edge || (edge->header_bytes && edge->depart && edge->follow && edge->deliver &&
+                              edge->signal && edge->deadline && edge->expire && edge->stats));
     }
 }
 
