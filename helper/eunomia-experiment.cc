@@ -280,6 +280,16 @@ void EunomiaExperiment::SetCompatibility()
     SetDefault("EunomiaSwitch::Headroom", static_cast<uint64_t>(wire) + 2 * CONWEAVE_FRAME);
     SetDefault("EunomiaSwitch::ResumeOffset", "16");
     SetDefault("EunomiaSwitch::PauseTime", "5us");
+    SetDefault("EunomiaSwitch::ConweavePathBusy", "16us");
+    SetDefault("EunomiaSwitch::ConweaveResumeExtra", "16us");
+    SetDefault("EunomiaSwitch::ConweaveResumeDefault", "200us");
+    SetDefault("EunomiaSwitch::ConweaveInactive", "300us");
+    SetDefault("EunomiaSwitch::ConweaveLinkRtt", "2us");
+    SetDefault("EunomiaSwitch::ConweaveQueues", uint64_t{EUN_LB_QUEUES});
+    SetDefault("EunomiaSwitch::ConweaveHeader", "0");
+    SetDefault("EunomiaSwitch::ConweaveAbort", "false");
+    SetDefault("EunomiaSwitch::ConweaveTimerClears", "false");
+    SetDefault("EunomiaSwitch::ConweaveBuffer", "false");
     if (m_options.pfc) {
         // Nothing is lost, so its IRN has no timer.
         SetDefault("EunomiaNic::IrnRtoLow", NO_TIMEOUT);
@@ -487,6 +497,7 @@ EunomiaSummary EunomiaExperiment::Summarise() const
         s.reorder.maxSpan = spans[span] ? span : s.reorder.maxSpan;
     }
     SummarisePool(s);
+    SummariseEdge(s);
     s.gate.completions = m_driver->GetCompletions();
     s.gate.early = m_driver->GetEarly();
     s.gate.meanWaitNs = s.gate.completions ? static_cast<double>(m_driver->GetGateWait()) / 1000 /
@@ -537,6 +548,34 @@ void EunomiaExperiment::SummarisePool(EunomiaSummary &s) const
         const int64_t p99 = eun_wait_histogram_quantile(&latencies, 0.99);
         s.pool.allocLatencyP99Ns = static_cast<double>(std::max<int64_t>(p99, 0)) / 1000;
     }
+}
+
+void EunomiaExperiment::SummariseEdge(EunomiaSummary &s) const
+{
+    for (uint32_t i = 0; i < m_fabric->GetNSwitches(); i++) {
+        const auto sw = m_fabric->GetSwitch(i);
+        const eun_lb_edge_stats *e = sw->GetEdgeStats();
+        if (!e) {
+            return;
+        }
+        s.edgeName = m_options.lb;
+        s.packets.signal += sw->GetSignalsMade();
+        s.edge.epochs += e->epochs;
+        s.edge.repliesInTime += e->replies_in_time;
+        s.edge.repliesLate += e->replies_late;
+        s.edge.reroutes += e->reroutes;
+        s.edge.aborts += e->aborts;
+        s.edge.notified += e->notified;
+        s.edge.untracked += e->untracked;
+        s.edge.holds += e->holds;
+        s.edge.queuesPeak = std::max(s.edge.queuesPeak, e->queues_peak);
+        s.edge.heldPeak = std::max(s.edge.heldPeak, e->held_peak);
+        s.edge.tailFlushes += e->tail_flushes;
+        s.edge.timerFlushes += e->timer_flushes;
+        s.edge.earlyFlushes += e->early_flushes;
+        s.edge.noQueue += e->no_queue;
+    }
+    s.bytes.signal = s.packets.signal * EunomiaSwitch::SIGNAL_BYTES;
 }
 
 void EunomiaExperiment::DescribeConfig(EunomiaSummary &s) const

@@ -53,6 +53,7 @@ class EunomiaExperiment {
     Status Verdict() const;
     EunomiaSummary Summarise() const;
     void SummarisePool(EunomiaSummary &summary) const;
+    void SummariseEdge(EunomiaSummary &summary) const;
     void DescribeConfig(EunomiaSummary &summary) const;
     uint64_t BdpBytes() const;
     int64_t BaseRttPs() const;

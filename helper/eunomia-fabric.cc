@@ -5,6 +5,7 @@
 #include "ns3/simulation-singleton.h"
 
 #include <algorithm>
+#include <numeric>
 #include <queue>
 
 namespace ns3 {
@@ -138,6 +139,48 @@ void EunomiaFabric::TellLeaves()
     for (const auto &sw : m_switches) {
         sw->SetLeaves(leaves);
     }
+    std::vector<std::vector<EunomiaLeafWay>> ways(GetNSwitches());
+    for (const uint32_t to : switches) {
+        const std::vector<EunomiaLeafWay> way = WaysTo(to);
+        for (const uint32_t from : switches) {
+            ways[from].push_back(way[from]);
+        }
+    }
+    for (const uint32_t sw : switches) {
+        m_switches[sw]->SetLeafWays(ways[sw]);
+    }
+}
+
+std::vector<EunomiaLeafWay> EunomiaFabric::WaysTo(uint32_t target) const
+{
+    const std::vector<uint32_t> &distance = m_distance[target];
+    std::vector<uint32_t> order(GetNSwitches());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(),
+              [&](uint32_t a, uint32_t b) { return distance[a] < distance[b]; });
+    std::vector<EunomiaLeafWay> to(GetNSwitches());
+    for (const uint32_t sw : order) {
+        uint64_t count = 0;
+        for (const Neighbour &n : m_neighbours[sw]) {
+            if (distance[sw] == UINT32_MAX || distance[n.sw] + 1 != distance[sw]) {
+                continue;
+            }
+            const auto port = m_switches[sw]->GetPort(n.port);
+            const auto link = DynamicCast<EunomiaLink>(port->GetChannel());
+            const EunomiaLeafWay &rest = to[n.sw];
+            count++;
+            // Where ways differ, the slowest and the most of each count.
+            EunomiaLeafWay &way = to[sw];
+            way.links = distance[sw];
+            way.paths = std::max(way.paths, rest.paths);
+            way.delayPs = std::max(way.delayPs, rest.delayPs + link->GetDelay().GetTimeStep());
+            way.psPerByte = std::max(
+                way.psPerByte, rest.psPerByte + 8e12 / static_cast<double>(port->GetRateBps()));
+        }
+        const uint64_t paths = std::max<uint64_t>(count, 1) * to[sw].paths;
+        to[sw].paths = static_cast<uint32_t>(std::min<uint64_t>(paths, UINT32_MAX));
+    }
+    return to;
 }
 
 std::string EunomiaFabric::Configure(int64_t stream)
@@ -235,7 +278,9 @@ EunomiaFabric::Totals EunomiaFabric::GetTotals() const
         for (uint32_t i = 0; i < sw->GetNPorts(); i++) {
             count(*sw->GetPort(i));
         }
-        t.made += sw->GetPauseFramesMade();
+        t.made += sw->GetPauseFramesMade() + sw->GetSignalsMade();
+        t.delivered += sw->GetSignalsTaken();
+        t.queued += sw->GetHeld();
         t.dropped += sw->GetDrops();
         t.pauses += sw->GetPausesSent();
         t.marks += sw->GetMarks();

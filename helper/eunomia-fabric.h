@@ -70,12 +70,13 @@ class EunomiaFabric {
 
     /** Frames and bytes, counted at independent places; see Conserved(). */
     struct Totals {
-        uint64_t hops = 0;        //!< frames put on links
-        uint64_t hopBytes = 0;    //!< their stored lengths
-        uint64_t made = 0;        //!< frames that came to exist: by NICs, and pauses by switches
-        uint64_t delivered = 0;   //!< frames that reached a NIC, or as a pause the port it stops
+        uint64_t hops = 0;     //!< frames put on links
+        uint64_t hopBytes = 0; //!< their stored lengths
+        uint64_t made = 0; //!< frames that came to exist: by NICs; pauses and signals by switches
+        uint64_t delivered =
+            0; //!< frames that reached a NIC, the port to pause, or as a signal its switch
         uint64_t dropped = 0;     //!< by switches
-        uint64_t queued = 0;      //!< in ports, at this moment
+        uint64_t queued = 0;      //!< in ports, or held by switches, at this moment
         uint64_t inFlight = 0;    //!< on links, at this moment
         uint64_t bufferBytes = 0; //!< accounted in shared buffers, at this moment
         uint64_t pauses = 0;      //!< XOFF frames
@@ -101,6 +102,7 @@ class EunomiaFabric {
     void TellLeaves();
     /** "" where INT can speak of every link. */
     std::string CheckInt() const;
+    std::vector<EunomiaLeafWay> WaysTo(uint32_t sw) const;
 
     uint32_t m_mostSwitches = 0; //!< on a shortest way between two hosts
     NodeContainer m_hostNodes;

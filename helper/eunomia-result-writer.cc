@@ -127,6 +127,7 @@ void WriteTraffic(EunomiaJsonWriter *json, const char *name, const EunomiaTraffi
     json->Uint("sack", traffic.sack);
     json->Uint("nack", traffic.nack);
     json->Uint("cnp", traffic.cnp);
+    json->Uint("signal", traffic.signal);
     json->Uint("retransmitted", traffic.retransmitted);
     json->Uint("hops", traffic.hops);
     json->EndObject();
@@ -193,6 +194,28 @@ void WriteOrdering(EunomiaJsonWriter *json, const EunomiaSummary &summary)
     json->Uint("completions", summary.gate.completions);
     json->Uint("early", summary.gate.early);
     json->Fixed("mean_wait_ns", summary.gate.meanWaitNs, DECIMALS);
+    json->EndObject();
+}
+
+void WriteEdge(EunomiaJsonWriter *json, const EunomiaSummary &summary)
+{
+    const auto &edge = summary.edge;
+    json->Key(summary.edgeName);
+    json->BeginObject();
+    json->Uint("epochs", edge.epochs);
+    json->Uint("replies_in_time", edge.repliesInTime);
+    json->Uint("replies_late", edge.repliesLate);
+    json->Uint("reroutes", edge.reroutes);
+    json->Uint("aborts", edge.aborts);
+    json->Uint("notified", edge.notified);
+    json->Uint("untracked", edge.untracked);
+    json->Uint("holds", edge.holds);
+    json->Uint("queues_peak", edge.queuesPeak);
+    json->Uint("held_bytes_peak", edge.heldPeak);
+    json->Uint("tail_flushes", edge.tailFlushes);
+    json->Uint("timer_flushes", edge.timerFlushes);
+    json->Uint("early_flushes", edge.earlyFlushes);
+    json->Uint("no_queue", edge.noQueue);
     json->EndObject();
 }
 
@@ -362,6 +385,9 @@ std::string EunomiaResultWriter::SummaryText(const EunomiaSummary &summary)
     WriteTraffic(&json, "bytes", summary.bytes);
     WriteFeedback(&json, summary.bytes);
     WriteOrdering(&json, summary);
+    if (!summary.edgeName.empty()) {
+        WriteEdge(&json, summary);
+    }
     WriteConservation(&json, summary);
     json.EndObject();
     return json.Text() + '\n';

@@ -43,6 +43,7 @@ struct EunomiaTraffic {
     uint64_t sack = 0;
     uint64_t nack = 0;
     uint64_t cnp = 0;
+    uint64_t signal = 0; /**< by switches, for switches */
     uint64_t retransmitted = 0;
     uint64_t hops = 0; /**< a frame counts once on each link it is put on */
 };
@@ -99,6 +100,26 @@ struct EunomiaSummary {
         uint64_t inFlight = 0;
         uint64_t bufferBytesLeft = 0;
     } conservation;
+    /** What a balancer did that puts flows in order (core/switch/balancer.h); absent with others.
+     */
+    struct Edge {
+        uint64_t epochs = 0;
+        uint64_t repliesInTime = 0;
+        uint64_t repliesLate = 0;
+        uint64_t reroutes = 0;
+        uint64_t aborts = 0;
+        uint64_t notified = 0;
+        uint64_t untracked = 0;
+        uint64_t holds = 0;
+        uint64_t queuesPeak = 0; /**< of any port */
+        uint64_t heldPeak = 0;   /**< bytes, of any switch */
+        uint64_t tailFlushes = 0;
+        uint64_t timerFlushes = 0;
+        uint64_t earlyFlushes = 0;
+        uint64_t noQueue = 0;
+    };
+    std::string edgeName; /**< key of `edge`; "": leave it out */
+    Edge edge;
     /** Goes to timing.json, as it differs between equal runs. */
     struct {
         double wallS = 0;

@@ -5,8 +5,8 @@ namespace ns3 {
 
 const char *EunomiaFrameKindName(EunomiaFrameKind kind)
 {
-    static const char *const names[EUNOMIA_FRAME_KINDS] = {"data", "ack", "sack",
-                                                           "nack", "cnp", "pause"};
+    static const char *const names[EUNOMIA_FRAME_KINDS] = {"data", "ack",   "sack",  "nack",
+                                                           "cnp",  "pause", "signal"};
     return names[static_cast<int>(kind)];
 }
 

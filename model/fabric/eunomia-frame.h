@@ -11,10 +11,13 @@
 
 namespace ns3 {
 
-/** What a frame is. Everything but Data travels in the control class, priority 0. */
-enum class EunomiaFrameKind : uint8_t { Data, Ack, Sack, Nack, Cnp, Pause };
+/**
+ * What a frame is. Everything but Data travels in the control class, priority 0. Signals go from
+ * switch to switch (core/switch/balancer.h, eun_lb_signal); hosts never see one.
+ */
+enum class EunomiaFrameKind : uint8_t { Data, Ack, Sack, Nack, Cnp, Pause, Signal };
 
-constexpr int EUNOMIA_FRAME_KINDS = 6;
+constexpr int EUNOMIA_FRAME_KINDS = 7;
 
 /** Name of a kind as in summary.json. */
 const char *EunomiaFrameKindName(EunomiaFrameKind kind);

@@ -12,7 +12,6 @@
 #include "ns3/uinteger.h"
 
 #include <algorithm>
-#include <sstream>
 
 namespace ns3 {
 
@@ -21,11 +20,11 @@ NS_OBJECT_ENSURE_REGISTERED(EunomiaSwitch);
 TypeId EunomiaSwitch::GetTypeId()
 {
     static TypeId tid =
-        AddPauseAttributes(AddBufferAttributes(AddSprayAttributes(AddDeflectAttributes(
-                               AddBalancerAttributes(TypeId("ns3::EunomiaSwitch")
-                                                         .SetParent<Object>()
-                                                         .SetGroupName("Eunomia")
-                                                         .AddConstructor<EunomiaSwitch>())))))
+        AddPauseAttributes(
+            AddBufferAttributes(AddBalancerAttributes(TypeId("ns3::EunomiaSwitch")
+                                                          .SetParent<Object>()
+                                                          .SetGroupName("Eunomia")
+                                                          .AddConstructor<EunomiaSwitch>())))
             .AddTraceSource("Drop", "A data frame was dropped, and why (eun_drop_reason).",
                             MakeTraceSourceAccessor(&EunomiaSwitch::m_dropTrace),
                             "ns3::EunomiaSwitch::DropTracedCallback")
@@ -36,105 +35,6 @@ TypeId EunomiaSwitch::GetTypeId()
                             MakeTraceSourceAccessor(&EunomiaSwitch::m_pauseTrace),
                             "ns3::EunomiaSwitch::PauseTracedCallback");
     return tid;
-}
-
-TypeId EunomiaSwitch::AddBalancerAttributes(TypeId tid)
-{
-    return tid
-        .AddAttribute("Balancer",
-                      "How data spreads over equally short ways: a name from "
-                      "core/switch/balancer.c.",
-                      StringValue("spray"), MakeStringAccessor(&EunomiaSwitch::m_balancerName),
-                      MakeStringChecker())
-        .AddAttribute("DrillSamples",
-                      "drill: ways drawn for each packet (d in SIGCOMM 2017, which recommends 2).",
-                      UintegerValue(eun_lb_defaults.drill_samples),
-                      MakeUintegerAccessor(&EunomiaSwitch::m_drillSamples),
-                      MakeUintegerChecker<uint32_t>(1, EUN_DRILL_MAX))
-        .AddAttribute("DrillMemory",
-                      "drill: best ways remembered from the packet before (m there, 1).",
-                      UintegerValue(eun_lb_defaults.drill_memory),
-                      MakeUintegerAccessor(&EunomiaSwitch::m_drillMemory),
-                      MakeUintegerChecker<uint32_t>(0, EUN_DRILL_MAX))
-        .AddAttribute(
-            "FlowletTimeout",
-            "letflow, conga: a longer gap between packets of a flow ends its flowlet, 0 or "
-            "more (conweave-ns3: 100 us; NSDI 2017: 500 us).",
-            TimeValue(PicoSeconds(eun_lb_defaults.flowlet_timeout_ps)),
-            MakeTimeAccessor(&EunomiaSwitch::m_flowletTimeout), MakeTimeChecker(Time(0)))
-        .AddAttribute(
-            "DreInterval",
-            "conga: every so long, 1 ns or more, a link's rate estimator forgets DreAlpha "
-            "of what it holds (conweave-ns3: 50 us).",
-            TimeValue(PicoSeconds(eun_lb_defaults.dre_interval_ps)),
-            MakeTimeAccessor(&EunomiaSwitch::m_dreInterval), MakeTimeChecker(NanoSeconds(1)))
-        .AddAttribute("DreAlpha",
-                      "conga: see DreInterval, over this it is the estimator's time constant "
-                      "(conweave-ns3: 0.2, so 250 us; SIGCOMM 2014: 160 us).",
-                      DoubleValue(eun_lb_defaults.dre_alpha),
-                      MakeDoubleAccessor(&EunomiaSwitch::m_dreAlpha),
-                      MakeDoubleChecker<double>(0.001, 1))
-        .AddAttribute("CongaBits", "conga: bits of a congestion level (SIGCOMM 2014: 3).",
-                      UintegerValue(eun_lb_defaults.conga_bits),
-                      MakeUintegerAccessor(&EunomiaSwitch::m_congaBits),
-                      MakeUintegerChecker<uint32_t>(1, 3))
-        .AddAttribute("CongaAging",
-                      "conga: how long a reported level counts unless renewed, 1 ns or more "
-                      "(conweave-ns3: 500 us; SIGCOMM 2014: 10 ms).",
-                      TimeValue(PicoSeconds(eun_lb_defaults.conga_aging_ps)),
-                      MakeTimeAccessor(&EunomiaSwitch::m_congaAging),
-                      MakeTimeChecker(NanoSeconds(1)));
-}
-
-TypeId EunomiaSwitch::AddDeflectAttributes(TypeId tid)
-{
-    return tid
-        .AddAttribute(
-            "DeflectHops",
-            "deflect: a frame that has taken this many links is deflected no more, 0..240 "
-            "(EuroSys 2014 uses IP's time to live, 255).",
-            UintegerValue(eun_lb_defaults.deflect_hops),
-            MakeUintegerAccessor(&EunomiaSwitch::m_deflectHops),
-            MakeUintegerChecker<uint32_t>(0, EUN_DEFLECT_HOPS_MAX))
-        .AddAttribute("DeflectThreshold",
-                      "deflect: a port is full where its queue with the frame would be longer than "
-                      "this at 100 Gb/s, in bytes; scales with the port's rate, as EcnMin.",
-                      UintegerValue(eun_lb_defaults.deflect_bytes),
-                      MakeUintegerAccessor(&EunomiaSwitch::m_deflectThreshold),
-                      MakeUintegerChecker<uint32_t>())
-        .AddAttribute("DeflectPriority",
-                      "deflect: data priority, 1..7 and not lossless, that a frame has from its "
-                      "first detour on; 0: it keeps its own. Queues that detours join in a circle "
-                      "and PFC stop each other for good; where detours may drop, none does.",
-                      UintegerValue(1), MakeUintegerAccessor(&EunomiaSwitch::m_deflectPriority),
-                      MakeUintegerChecker<uint8_t>(0, EUN_PRIORITIES - 1));
-}
-
-TypeId EunomiaSwitch::AddSprayAttributes(TypeId tid)
-{
-    return tid
-        .AddAttribute("ElephantBytes",
-                      "elephant-spray: a flow that has sent this many bytes through its first "
-                      "switch is sprayed; 0: every flow, 4294967295: none.",
-                      UintegerValue(eun_lb_defaults.elephant_bytes),
-                      MakeUintegerAccessor(&EunomiaSwitch::m_elephantBytes),
-                      MakeUintegerChecker<uint32_t>())
-        .AddAttribute("ElephantQueue",
-                      "elephant-spray: a packet whose ECMP way has more than this queued at 100 "
-                      "Gb/s, in bytes, is sprayed; scales with the port's rate; 0: never.",
-                      UintegerValue(eun_lb_defaults.elephant_queue),
-                      MakeUintegerAccessor(&EunomiaSwitch::m_elephantQueue),
-                      MakeUintegerChecker<uint32_t>())
-        .AddAttribute(
-            "ElephantAging", "elephant-spray: a flow silent for longer starts anew, 1 ns or more.",
-            TimeValue(PicoSeconds(eun_lb_defaults.elephant_aging_ps)),
-            MakeTimeAccessor(&EunomiaSwitch::m_elephantAging), MakeTimeChecker(NanoSeconds(1)))
-        .AddAttribute("AdaptiveGrades",
-                      "adaptive: lengths of a queue at 100 Gb/s, in bytes, at which the next grade "
-                      "of load begins: 1 to 8 numbers, ascending, with commas between; scale with "
-                      "the port's rate.",
-                      StringValue("2000,20000,100000"),
-                      MakeStringAccessor(&EunomiaSwitch::m_adaptiveGrades), MakeStringChecker());
 }
 
 TypeId EunomiaSwitch::AddBufferAttributes(TypeId tid)
@@ -205,7 +105,7 @@ TypeId EunomiaSwitch::AddPauseAttributes(TypeId tid)
 }
 
 EunomiaSwitch::EunomiaSwitch()
-    : m_pool(SimulationSingleton<EunomiaFramePool>::Get()),
+    : m_pool(SimulationSingleton<EunomiaFramePool>::Get()), m_edgeTimer(this),
       m_seeder(CreateObject<UniformRandomVariable>())
 {
 }
@@ -266,7 +166,10 @@ std::string EunomiaSwitch::Configure()
     if (m_configured) {
         return "";
     }
-    std::string problem = SetUpBuffer();
+    std::string problem = FindBalancer();
+    if (problem.empty()) {
+        problem = SetUpBuffer();
+    }
     if (problem.empty()) {
         problem = SetUpBalancer();
     }
@@ -294,12 +197,12 @@ std::string EunomiaSwitch::SetUpBuffer()
     eun_buffer_config config{};
     config.ports = GetNPorts();
     config.total_bytes = static_cast<int64_t>(m_bufferBytes);
-    config.reserve_bytes = m_reserve ? m_reserve : m_maxFrame;
+    config.reserve_bytes = m_reserve ? m_reserve : m_maxFrame + m_headerBytes;
     config.alpha = m_alpha;
     config.egress_alpha = m_egressAlpha;
     config.resume_bytes = m_resume;
     config.lossless_mask = m_pfc ? m_losslessMask : 0;
-    config.max_frame_bytes = m_maxFrame;
+    config.max_frame_bytes = m_maxFrame + m_headerBytes;
     config.pause_ps = m_pauseTime.GetTimeStep();
     if (config.pause_ps == 0) {
         // The fastest sender waits longest for a given number of quanta, so count at its rate.
@@ -335,95 +238,7 @@ void EunomiaSwitch::SetUpPort(uint32_t port)
     p.ecn_max_probability = m_ecnProbability;
     p.headroom_bytes = m_headroom ? m_headroom
                                   : eun_buffer_headroom(rate, link->GetDelay().GetTimeStep(),
-                                                        m_maxFrame, m_pauseFrame);
-}
-
-std::string EunomiaSwitch::SetUpBalancer()
-{
-    m_balancer = eun_balancer_find(m_balancerName.c_str());
-    if (!m_balancer) {
-        return "Balancer: there is no balancer " + m_balancerName;
-    }
-    const auto draw = [this] {
-        return static_cast<uint64_t>(m_seeder->GetInteger(0, UINT32_MAX)) << 32 |
-               m_seeder->GetInteger(0, UINT32_MAX);
-    };
-    m_salt = draw();
-    eun_rng_seed(&m_rng, draw());
-    m_facesHost.clear();
-    for (const auto &port : m_ports) {
-        const auto peer = port->GetPeer()->GetNode();
-        m_facesHost.push_back(!peer || !peer->GetObject<EunomiaSwitch>());
-    }
-    if (m_balancer->divert && m_buffer.config.lossless_mask >> m_deflectPriority & 1) {
-        return "DeflectPriority: detours of a lossless priority, such as " +
-               std::to_string(m_deflectPriority) + ", can deadlock";
-    }
-    m_balancerState.assign((m_balancer->state_bytes + 7) / 8, 0);
-    // ECMP hashes data and control alike, as a switch does: hence its salt.
-    m_balancer->init(m_balancerState.data(), m_salt, GetNPorts());
-    return m_balancer->configure ? ConfigureBalancer() : "";
-}
-
-std::string EunomiaSwitch::ConfigureBalancer()
-{
-    eun_lb_params params{};
-    params.drill_samples = m_drillSamples;
-    params.drill_memory = m_drillMemory;
-    params.flowlet_timeout_ps = m_flowletTimeout.GetTimeStep();
-    params.dre_interval_ps = m_dreInterval.GetTimeStep();
-    params.dre_alpha = m_dreAlpha;
-    params.conga_bits = m_congaBits;
-    params.conga_aging_ps = m_congaAging.GetTimeStep();
-    params.deflect_hops = m_deflectHops;
-    params.deflect_bytes = m_deflectThreshold;
-    params.elephant_bytes = m_elephantBytes;
-    params.elephant_queue = m_elephantQueue;
-    params.elephant_aging_ps = m_elephantAging.GetTimeStep();
-    const std::string grades = ReadGrades(&params);
-    if (!grades.empty()) {
-        return grades;
-    }
-    std::vector<uint64_t> rates;
-    for (const auto &port : m_ports) {
-        rates.push_back(port->GetRateBps());
-    }
-    eun_lb_network network{};
-    if (m_leaves) {
-        network.leaf = m_leaves->leaf.data();
-        network.leaves = m_leaves->leaves;
-        network.longest = m_leaves->longest;
-    }
-    for (const Group &group : m_routes) {
-        network.widest = std::max(network.widest, group.count);
-    }
-    network.rate_bps = rates.data();
-    network.to_host = m_facesHost.data();
-    network.ports = GetNPorts();
-    const char *problem = m_balancer->configure(m_balancerState.data(), &params, &network);
-    return problem ? std::string("Balancer: ") + problem : "";
-}
-
-std::string EunomiaSwitch::ReadGrades(eun_lb_params *params) const
-{
-    const std::string problem = "AdaptiveGrades: '" + m_adaptiveGrades +
-                                "' is no ascending list of 1 to " +
-                                std::to_string(EUN_ADAPTIVE_MAX) + " lengths in bytes";
-    // A comma more, so that an empty last number is one, too.
-    std::istringstream list(m_adaptiveGrades + ",");
-    std::string word;
-    uint64_t before = 0;
-    while (std::getline(list, word, ',')) {
-        const bool digits = !word.empty() && word.size() <= 10 &&
-                            word.find_first_not_of("0123456789") == std::string::npos;
-        const uint64_t bytes = digits ? std::stoull(word) : 0;
-        if (bytes <= before || bytes > UINT32_MAX || params->adaptive_grades == EUN_ADAPTIVE_MAX) {
-            return problem;
-        }
-        params->adaptive_limit[params->adaptive_grades++] = static_cast<uint32_t>(bytes);
-        before = bytes;
-    }
-    return "";
+                                                        m_maxFrame + m_headerBytes, m_pauseFrame);
 }
 
 void EunomiaSwitch::SetUpTelemetry()
@@ -496,21 +311,30 @@ void EunomiaSwitch::Sent(EunomiaFrame *frame, uint32_t out)
 void EunomiaSwitch::Receive(EunomiaPort *port, EunomiaFrame *frame)
 {
     const uint32_t in = port->GetIfIndex();
+    if (m_edge) {
+        ReceiveAtEdge(frame, in);
+        return;
+    }
     const uint32_t out = ChoosePort(frame, in);
     if (frame->priority == 0) {
         Sent(frame, out);
         m_port[out]->Send(frame);
-        return;
+    } else if (Admit(frame, in, out)) {
+        m_port[out]->Send(frame);
     }
+}
+
+bool EunomiaSwitch::Admit(EunomiaFrame *frame, uint32_t in, uint32_t out)
+{
     const uint32_t priority = frame->priority;
     frame->inPort = static_cast<uint16_t>(in);
     const eun_drop_reason reason = m_policy->admit(&m_buffer, in, out, priority, frame->bytes);
     if (reason != EUN_DROP_NONE) {
         Drop(frame, reason);
-        return;
+        return false;
     }
     Act(m_policy->stored(&m_buffer, in, priority, EunomiaNow()), in, priority);
-    m_port[out]->Send(frame);
+    return true;
 }
 
 void EunomiaSwitch::Departs(EunomiaPort *port, EunomiaFrame *frame)

@@ -24,6 +24,14 @@ struct EunomiaLeaves {
     uint32_t longest = 0;       //!< most links on a shortest way between two hosts
 };
 
+/** The way from one switch with hosts to another. */
+struct EunomiaLeafWay {
+    uint32_t links = 0;   //!< between the two
+    uint32_t paths = 1;   //!< product of the ways at each switch; saturates
+    int64_t delayPs = 0;  //!< propagation
+    double psPerByte = 0; //!< time on the wire of a byte, summed over the links
+};
+
 /**
  * \ingroup eunomia
  * \brief A shared-memory switch: forwards by destination host, balances data over equally short
@@ -44,6 +52,8 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
     void SetRoute(uint32_t host, const std::vector<uint16_t> &ports);
     /** Tells the balancer about the network, before Configure(); most do without. */
     void SetLeaves(std::shared_ptr<const EunomiaLeaves> leaves) { m_leaves = std::move(leaves); }
+    /** Of a switch with hosts, [leaf] as SetLeaves() numbers them. */
+    void SetLeafWays(std::vector<EunomiaLeafWay> ways) { m_leafWays = std::move(ways); }
     /** Fixes the stream that seeds this switch's hash and random decisions; returns 1. */
     int64_t AssignStreams(int64_t stream);
 
@@ -67,6 +77,21 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
     uint64_t GetPausesSent() const { return m_pauses; }
     /** XOFF and XON frames. */
     uint64_t GetPauseFramesMade() const { return m_pauseFrames; }
+    /** Frames to other switches, by this one and for this one. */
+    uint64_t GetSignalsMade() const { return m_signalsMade; }
+    uint64_t GetSignalsTaken() const { return m_signalsTaken; }
+    /** Frames that wait for earlier ones of their flow, at this moment. */
+    uint64_t GetHeld() const { return m_heldFrames; }
+    /** What a balancer that puts flows in order did here; null under any other. */
+    const eun_lb_edge_stats *GetEdgeStats() const
+    {
+        return m_edge ? m_edge->stats(m_balancerState.data()) : nullptr;
+    }
+
+    /** [leaf] What SetLeafWays() said, for the frames of this switch. */
+    std::vector<eun_lb_leaf_way> GetLeafWays() const;
+
+    static constexpr uint32_t SIGNAL_BYTES = 64; //!< 14 + 20 + 8 + 12 + 4 + 4, padded (Ethernet)
 
     // EunomiaPortOwner
     void Receive(EunomiaPort *port, EunomiaFrame *frame) override;
@@ -104,8 +129,11 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
     };
 
     static TypeId AddBalancerAttributes(TypeId tid);
+    static TypeId AddPathAttributes(TypeId tid);
     static TypeId AddDeflectAttributes(TypeId tid);
     static TypeId AddSprayAttributes(TypeId tid);
+    static TypeId AddConweaveAttributes(TypeId tid);
+    static TypeId AddConweaveModelAttributes(TypeId tid);
     static TypeId AddBufferAttributes(TypeId tid);
     static TypeId AddPauseAttributes(TypeId tid);
     uint32_t ChoosePort(EunomiaFrame *frame, uint32_t in);
@@ -116,20 +144,33 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
     void Sent(EunomiaFrame *frame, uint32_t out);
     /** Writes the record of `out` into a frame that takes records and is about to leave. */
     void Stamp(EunomiaFrame *frame, uint32_t out);
+    bool Admit(EunomiaFrame *frame, uint32_t in, uint32_t out);
+    void ReceiveAtEdge(EunomiaFrame *frame, uint32_t in);
+    uint32_t Steer(EunomiaFrame *frame, uint32_t in, Group group);
+    void Deliver(EunomiaFrame *frame, uint32_t in, uint32_t out);
+    void HandOver(EunomiaFrame *frame);
+    void ReleaseQueue(uint32_t queue);
+    void SendSignals(const eun_lb_verdict &verdict);
+    void TakeSignal(EunomiaFrame *frame);
+    void EdgeExpired();
+    void ArmEdgeTimer();
     void Drop(EunomiaFrame *frame, eun_drop_reason reason);
     void Act(eun_pfc_action action, uint32_t port, uint32_t priority);
     void RefreshPause(uint32_t port);
     std::string SetUpBuffer();
     void SetUpPort(uint32_t port);
+    std::string FindBalancer();
     std::string SetUpBalancer();
     void SetUpTelemetry();
     std::string ConfigureBalancer();
+    eun_lb_params BalancerParams() const;
     std::string ReadGrades(eun_lb_params *params) const;
 
     // Read for every frame
     eun_buffer m_buffer{};
     const eun_buffer_policy *m_policy = nullptr;
     const eun_balancer *m_balancer = nullptr;
+    const eun_lb_edge *m_edge = nullptr; //!< the balancer's, null in most
     std::vector<uint64_t> m_balancerState;
     std::vector<uint8_t> m_facesHost; //!< [port]: no switch at the other end
     std::vector<Link> m_linkOf;       //!< [port]
@@ -144,6 +185,16 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
     uint64_t m_deflected = 0;
     uint64_t m_pauses = 0;
     uint64_t m_pauseFrames = 0;
+
+    // Of balancers with an edge
+    uint32_t m_headerBytes = 0;
+    std::vector<EunomiaFrameQueue> m_held; //!< [queue]
+    uint64_t m_heldFrames = 0;
+    uint64_t m_signalsMade = 0;
+    uint64_t m_signalsTaken = 0;
+    std::vector<EunomiaLeafWay> m_leafWays;
+    std::vector<eun_lb_leaf_way> m_toLeaf;
+    EunomiaTimer<EunomiaSwitch, &EunomiaSwitch::EdgeExpired> m_edgeTimer;
 
     std::vector<Ptr<EunomiaPort>> m_ports;
     std::vector<std::unique_ptr<Refresher>> m_refresh;
@@ -167,6 +218,17 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
     uint32_t m_elephantQueue;
     Time m_elephantAging;
     std::string m_adaptiveGrades;
+    Time m_conweaveReplyExtra;
+    Time m_conweavePathBusy;
+    Time m_conweaveResumeExtra;
+    Time m_conweaveResumeDefault;
+    Time m_conweaveInactive;
+    Time m_conweaveLinkRtt;
+    uint32_t m_conweaveQueues;
+    uint32_t m_conweaveHeader;
+    bool m_conweaveAbort;
+    bool m_conweaveTimerClears;
+    bool m_conweaveBuffer;
     std::string m_policyName;
     uint64_t m_bufferBytes;
     bool m_pfc;

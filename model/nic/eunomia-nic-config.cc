@@ -18,12 +18,11 @@ NS_OBJECT_ENSURE_REGISTERED(EunomiaNic);
 TypeId EunomiaNic::GetTypeId()
 {
     static TypeId tid =
-        AddMprdmaAttributes(
-            AddTimelyAttributes(AddDcqcnAttributes(AddCongestionAttributes(
-                AddOrderingAttributes(AddTransportAttributes(TypeId("ns3::EunomiaNic")
-                                                                 .SetParent<Object>()
-                                                                 .SetGroupName("Eunomia")
-                                                                 .AddConstructor<EunomiaNic>()))))))
+        AddCongestionAttributes(
+            AddOrderingAttributes(AddTransportAttributes(TypeId("ns3::EunomiaNic")
+                                                             .SetParent<Object>()
+                                                             .SetGroupName("Eunomia")
+                                                             .AddConstructor<EunomiaNic>())))
             .AddTraceSource("Arrival", "A frame reached the NIC.",
                             MakeTraceSourceAccessor(&EunomiaNic::m_arrivalTrace),
                             "ns3::EunomiaPort::FrameTracedCallback")
@@ -50,7 +49,7 @@ TypeId EunomiaNic::GetTypeId()
 
 TypeId EunomiaNic::AddTransportAttributes(TypeId tid)
 {
-    return tid
+    return AddMprdmaAttributes(tid)
         .AddAttribute("Transport",
                       "What the ends do about order and loss: a name from "
                       "core/transport/transport.c.",

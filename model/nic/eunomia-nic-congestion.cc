@@ -11,7 +11,7 @@ namespace ns3 {
 
 TypeId EunomiaNic::AddCongestionAttributes(TypeId tid)
 {
-    return tid
+    return AddTimelyAttributes(AddDcqcnAttributes(tid))
         .AddAttribute(
             "CongestionControl", "How fast a QP sends: a name from core/congestion/congestion.c.",
             StringValue("dcqcn"), MakeStringAccessor(&EunomiaNic::m_ccName), MakeStringChecker())

@@ -171,6 +171,7 @@ SCHEMES = [
     ("drill", "eunomia", "send"),
     ("letflow", "gbn", "send"),
     ("conga", "gbn", "send"),
+    ("conweave", "irn", "send"),
 ]
 
 

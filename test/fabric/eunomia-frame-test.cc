@@ -82,7 +82,8 @@ class QueueCase : public TestCase {
         for (int kind = 0; kind < EUNOMIA_FRAME_KINDS; kind++) {
             names.insert(EunomiaFrameKindName(static_cast<EunomiaFrameKind>(kind)));
         }
-        const std::set<std::string> expected = {"data", "ack", "sack", "nack", "cnp", "pause"};
+        const std::set<std::string> expected = {"data", "ack",   "sack",  "nack",
+                                                "cnp",  "pause", "signal"};
         NS_TEST_EXPECT_MSG_EQ((names == expected), true, "names as in summary.json");
     }
 };

@@ -70,6 +70,10 @@ class SchemesCase : public TestCase {
             {"--lb=ecmp", "--transport=gbn", "--mtu=4096", "--linkRate=2400Gbps",
              "--linkDelay=300ns"},
             {"--lb=ecmp", "--transport=gbn", "--window=10KB", "--linkRate=123.456789Gbps"},
+            {"--lb=conweave", "--transport=gbn"},
+            {"--lb=conweave", "--transport=irn", "--compat=conweave-ns3"},
+            {"--lb=conweave", "--transport=gbn", "--pfc=off", "--buffer=60KB", "--cc=none"},
+            {"--lb=conweave", "--transport=eunomia", "--verb=write", "--mtu=4096"},
         };
         EunomiaTestFolder temp;
         const std::string flows = temp.Write("some.flows", FlowList(FLOWS));
@@ -566,6 +570,47 @@ class IrnCase : public TestCase {
     }
 };
 
+/** One flow between racks: its one reply is counted, and its attributes are in the summary. */
+class ConweaveCase : public TestCase {
+  public:
+    ConweaveCase() : TestCase("what conweave did, and its deviations for comparison") {}
+
+  private:
+    void DoRun() override
+    {
+        const std::string own = Summary({"--lb=conweave"});
+        NS_TEST_EXPECT_MSG_EQ(EunomiaTestNumber(own, "signal"), 1, "a reply");
+        NS_TEST_EXPECT_MSG_EQ(EunomiaTestNumber(own, "epochs"), 1, "asked for");
+        NS_TEST_EXPECT_MSG_EQ(EunomiaTestNumber(own, "replies_in_time"), 1, "in time");
+        Has(own, "ConweaveHeader", "4");
+        Has(own, "ConweaveBuffer", "true");
+        const std::string theirs = Summary({"--lb=conweave", "--compat=conweave-ns3"});
+        NS_TEST_EXPECT_MSG_EQ(EunomiaTestNumber(theirs, "replies_in_time"), 1, "in time");
+        Has(theirs, "ConweaveHeader", "0");
+        Has(theirs, "ConweaveBuffer", "false");
+        Has(theirs, "ConweaveAbort", "false");
+        Has(theirs, "ConweaveTimerClears", "false");
+        Has(theirs, "ConweavePathBusy", "+1.6e+07ps");
+        Has(theirs, "ConweaveLinkRtt", "+2e+06ps");
+        NS_TEST_EXPECT_MSG_EQ(EunomiaTestNumber(Summary({"--lb=ecmp"}), "epochs"), -1, "absent");
+    }
+
+    void Has(const std::string &summary, const std::string &attribute, const std::string &value)
+    {
+        const std::string text = "\"ns3::EunomiaSwitch::" + attribute + "\": \"" + value + '"';
+        NS_TEST_EXPECT_MSG_NE(summary.find(text), std::string::npos, text);
+    }
+
+    static std::string Summary(const Words &words)
+    {
+        EunomiaTestFolder temp;
+        EunomiaTestRun(g_small + words +
+                       Words{"--transport=gbn", "--out=" + temp.Path("out"),
+                             "--flows=" + temp.Write("x.flows", "1\n0 7 3 100 2.0\n")});
+        return EunomiaTestFolder::Read(temp.Path("out/summary.json"));
+    }
+};
+
 /** An idle epoch in round trips is that many of the longest base RTT that the fabric has. */
 class IdleEpochCase : public TestCase {
   public:
@@ -614,6 +659,7 @@ class EunomiaExperimentTestSuite : public TestSuite {
         AddTestCase(new BadInputCase);
         AddTestCase(new AttributesCase);
         AddTestCase(new IrnCase);
+        AddTestCase(new ConweaveCase);
         AddTestCase(new IdleEpochCase);
     }
 };

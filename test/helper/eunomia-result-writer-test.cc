@@ -200,13 +200,15 @@ EunomiaSummary Example()
     summary.drops = 11;
     summary.deflected = 13;
     summary.ecnMarks = 12;
-    summary.packets = {20, 21, 22, 23, 24, 25, 3000000};
-    summary.bytes = {30, 31, 32, 33, 34, 35, 36};
+    summary.packets = {20, 21, 22, 23, 24, 26, 25, 3000000};
+    summary.bytes = {30, 31, 32, 33, 34, 37, 35, 36};
     summary.reorder.outOfOrder = 100;
     summary.reorder.maxSpan = 3;
     summary.reorder.spans = {0, 90, 0, 10};
     summary.pool = {40, 41, 42, 43, 44, 45, 46, 47, 48, 12.5, 80, 81, 82, 83, 84, 85};
     summary.gate = {50, 0, 51.25};
+    summary.edgeName = "conweave";
+    summary.edge = {200, 201, 202, 203, 204, 205, 206, 207, 208, 209, 210, 211, 212, 213};
     summary.conservation = {60, 61, 62, 63, 64};
     summary.timing = {1.5, 70, 71};
     return summary;
@@ -247,10 +249,12 @@ class SummaryCase : public TestCase {
             "  \"pfc\": {\n    \"pauses\": 10,\n    \"paused_us\": 1.500000\n  },\n"
             "  \"drops\": 11,\n  \"deflected\": 13,\n  \"ecn_marks\": 12,\n"
             "  \"packets\": {\n    \"data\": 20,\n    \"ack\": 21,\n    \"sack\": 22,\n"
-            "    \"nack\": 23,\n    \"cnp\": 24,\n    \"retransmitted\": 25,\n"
+            "    \"nack\": 23,\n    \"cnp\": 24,\n    \"signal\": 26,\n"
+            "    \"retransmitted\": 25,\n"
             "    \"hops\": 3000000\n  },\n"
             "  \"bytes\": {\n    \"data\": 30,\n    \"ack\": 31,\n    \"sack\": 32,\n"
-            "    \"nack\": 33,\n    \"cnp\": 34,\n    \"retransmitted\": 35,\n"
+            "    \"nack\": 33,\n    \"cnp\": 34,\n    \"signal\": 37,\n"
+            "    \"retransmitted\": 35,\n"
             "    \"hops\": 36\n  },\n"
             "  \"feedback\": {\n    \"ack_pct\": 103.333333,\n"
             "    \"sack_pct\": 106.666667,\n    \"nack_pct\": 110.000000,\n"
@@ -267,6 +271,12 @@ class SummaryCase : public TestCase {
             "      \"window_nack\": 45,\n      \"fallback\": 48\n    }\n  },\n"
             "  \"gate\": {\n    \"completions\": 50,\n    \"early\": 0,\n"
             "    \"mean_wait_ns\": 51.250000\n  },\n"
+            "  \"conweave\": {\n    \"epochs\": 200,\n    \"replies_in_time\": 201,\n"
+            "    \"replies_late\": 202,\n    \"reroutes\": 203,\n    \"aborts\": 204,\n"
+            "    \"notified\": 205,\n    \"untracked\": 206,\n    \"holds\": 207,\n"
+            "    \"queues_peak\": 208,\n    \"held_bytes_peak\": 209,\n"
+            "    \"tail_flushes\": 210,\n    \"timer_flushes\": 211,\n"
+            "    \"early_flushes\": 212,\n    \"no_queue\": 213\n  },\n"
             "  \"conservation\": {\n    \"frames_sent\": 60,\n    \"delivered\": 61,\n"
             "    \"dropped\": 62,\n    \"in_flight\": 63,\n    \"buffer_bytes_left\": 64\n  }\n"
             "}\n";

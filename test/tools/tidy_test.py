@@ -20,6 +20,7 @@ SCRIPTS = ("eunomia", "wscript", "CMakeLists.txt", os.path.join(".ci", "run"))
 # Sources without a test file of their name, and what tests them instead.
 TESTED_ELSEWHERE = {
     "helper/eunomia-builtin-cdfs.cc": "a table, which test/helper/eunomia-size-cdf-test.cc checks",
+    "model/fabric/eunomia-switch-balancer.cc": "set-up, which every switch test goes through",
     "model/core/reorder/hd-validate.c": "part of hd-bitmap, whose test calls it at every step",
     "model/core/transport/sender-life.c": "new, free and reset, with which every sender test begins",
 }

@@ -21,6 +21,18 @@ const struct eun_lb_params eun_lb_defaults = {
     .elephant_aging_ps = 1000000000,
     .adaptive_grades = 3,
     .adaptive_limit = {2000, 20000, 100000},
+    .conweave =
+        {
+            .reply_extra_ps = 4000000,
+            .path_busy_ps = 8000000,
+            .resume_extra_ps = 16000000,
+            .resume_default_ps = 200000000,
+            .inactive_ps = 300000000,
+            .queues_per_port = 31,
+            .header_bytes = 4,
+            .abort = true,
+            .timer_clears = true,
+        },
 };
 
 const struct eun_balancer *eun_balancer_find(const char *name)

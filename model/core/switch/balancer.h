@@ -34,7 +34,21 @@ struct eun_lb_view {
     bool from_host; /**< this is the packet's first switch */
 };
 
-enum { EUN_DRILL_MAX = 8, EUN_DEFLECT_HOPS_MAX = 240, EUN_ADAPTIVE_MAX = 8 };
+enum { EUN_DRILL_MAX = 8, EUN_DEFLECT_HOPS_MAX = 240, EUN_ADAPTIVE_MAX = 8, EUN_LB_QUEUES = 4096 };
+
+/** Those of ConWeave. */
+struct eun_conweave_params {
+    int64_t reply_extra_ps;    /**< a reply may take that much longer than unloaded, >= 0 */
+    int64_t path_busy_ps;      /**< a path is avoided that long after a mark, >= 0 */
+    int64_t resume_extra_ps;   /**< slack of the estimate of the tail's arrival, >= 0 */
+    int64_t resume_default_ps; /**< the estimate itself where nothing is known, >= 0 */
+    int64_t inactive_ps;       /**< a flow silent for longer starts anew, 1 us..30 ms */
+    int64_t rtt_per_link_ps;   /**< unloaded round trip of a link; 0: from the network */
+    uint32_t queues_per_port;  /**< reordering queues, 0..EUN_LB_QUEUES */
+    uint32_t header_bytes;     /**< that a frame grows by between its first and last switch */
+    bool abort;                /**< no reroute where both paths drawn are busy */
+    bool timer_clears;         /**< a queue that the timer opens is reported, too */
+};
 
 /** Parameters of all balancers; each reads its own. */
 struct eun_lb_params {
@@ -53,10 +67,18 @@ struct eun_lb_params {
     uint32_t adaptive_grades;  /**< limits in use, 1..EUN_ADAPTIVE_MAX */
     uint32_t adaptive_limit[EUN_ADAPTIVE_MAX]; /**< bytes at 100 Gb/s at which the next grade
                                                   begins, ascending */
+    struct eun_conweave_params conweave;
 };
 
 /** What a balancer has after init(). */
 extern const struct eun_lb_params eun_lb_defaults;
+
+/** From a switch with hosts to another one, or to itself. */
+struct eun_lb_leaf_way {
+    uint32_t links; /**< between the two, 0 to itself */
+    uint32_t paths; /**< shortest ones: the product of the ways on it, 1 or more; may saturate */
+    int64_t rtt_ps; /**< the longest data frame there, a signal back, in an empty network */
+};
 
 /** What a balancer may know of the network, beyond the ways of a packet. */
 struct eun_lb_network {
@@ -67,6 +89,74 @@ struct eun_lb_network {
     const uint64_t *rate_bps; /**< [port] of this switch, > 0 */
     const uint8_t *to_host;   /**< [port] of this switch: no switch at the other end */
     uint32_t ports;
+    const struct eun_lb_leaf_way *to_leaf; /**< [leaf]; NULL: no host is attached here */
+};
+
+/*
+ * Balancers that steer a flow's packets at their first switch and put them in order at the last.
+ *
+ * Frames carry a header between the two, of which the tag (eun_lb_edge::depart) is the content. The
+ * last switch may hold frames in queues and send signals: small frames in the control class to the
+ * switch of the flow's source. Nothing of this is seen by hosts.
+ */
+
+/** To the first switch of a flow: `src`, `dst` and `entropy` are those of the flow's data. */
+struct eun_lb_signal {
+    uint32_t src, dst, entropy;
+    uint64_t tag;
+};
+
+enum { EUN_LB_SIGNALS = 2 };
+#define EUN_LB_NO_QUEUE UINT32_MAX
+
+/** What the last switch does; queues are numbered 0..EUN_LB_QUEUES-1, of all ports together. */
+struct eun_lb_verdict {
+    uint32_t hold;           /**< queue that the frame waits in; EUN_LB_NO_QUEUE: forwarded */
+    uint32_t release_before; /**< queue whose frames are forwarded before this one */
+    uint32_t release_after;  /**< ... and after it */
+    uint32_t signals;
+    struct eun_lb_signal signal[EUN_LB_SIGNALS];
+};
+
+/** What one switch did so far. */
+struct eun_lb_edge_stats {
+    uint64_t epochs;          /**< round trips measured, as first switch */
+    uint64_t replies_in_time; /**< ... and found short */
+    uint64_t replies_late;    /**< ... that came after the deadline */
+    uint64_t reroutes;
+    uint64_t aborts;       /**< packets that would have been the tail, but both paths were busy */
+    uint64_t notified;     /**< paths reported busy */
+    uint64_t untracked;    /**< packets of flows that found no room in a table */
+    uint64_t holds;        /**< frames that waited for their tail */
+    uint64_t queues_peak;  /**< most queues in use at one port */
+    uint64_t held_peak;    /**< most bytes held at a time, all ports */
+    uint64_t tail_flushes; /**< queues released by the tail */
+    uint64_t timer_flushes;
+    uint64_t
+        early_flushes; /**< frames of the old path that came after all: the timer was too early */
+    uint64_t no_queue; /**< frames forwarded too early as no queue was free */
+};
+
+struct eun_lb_edge {
+    uint32_t (*header_bytes)(const struct eun_lb_params *params);
+    /**
+     * First switch, data for another one: an index into view->ports, whose count may be 1 here, and
+     * the tag; 0: nothing else applies to this frame.
+     */
+    uint32_t (*depart)(void *state, const struct eun_lb_packet *packet,
+                       const struct eun_lb_view *view, uint64_t *tag);
+    /** Between first and last, several ways: likewise. The tag is not 0. */
+    uint32_t (*follow)(void *state, const struct eun_lb_view *view, uint64_t *tag);
+    /** Last switch, the frame is stored for `port` and not yet queued; `ce`: marked on its way. */
+    void (*deliver)(void *state, const struct eun_lb_packet *packet, uint64_t tag, bool ce,
+                    uint32_t port, int64_t now_ps, struct eun_lb_verdict *verdict);
+    /** First switch of the flow: a signal about it came. */
+    void (*signal)(void *state, const struct eun_lb_signal *signal, int64_t now_ps);
+    /** When expire() is due; INT64_MAX: not at all. May be too early, never too late. */
+    int64_t (*deadline)(const void *state);
+    /** Is a queue overdue? `release_after` says which; to be called until it says no. */
+    bool (*expire)(void *state, int64_t now_ps, struct eun_lb_verdict *verdict);
+    const struct eun_lb_edge_stats *(*stats)(const void *state);
 };
 
 struct eun_balancer {
@@ -74,8 +164,8 @@ struct eun_balancer {
     const char *summary; /**< one line for --help */
     bool reorders;       /**< a flow's packets may take different ways without a gap between them */
     bool follows_entropy; /**< a packet's way follows from its entropy alone, now and later */
-    bool delays;         /**< it keeps packets waiting in switches, beside the queues */
-    size_t state_bytes;  /**< state of one switch; the caller holds it */
+    bool delays;          /**< it keeps packets waiting in switches, beside the queues */
+    size_t state_bytes;   /**< state of one switch; the caller holds it */
     /** `seed` differs between switches and between runs; `ports` is the switch's port count. */
     void (*init)(void *state, uint64_t seed, uint32_t ports);
     /** Index into view->ports. */
@@ -110,6 +200,8 @@ struct eun_balancer {
      */
     uint32_t (*divert)(void *state, uint32_t out, uint32_t bytes, uint32_t hops,
                        const uint32_t *queue_bytes);
+    /** For data between hosts of different switches these replace choose(). All of them or NULL. */
+    const struct eun_lb_edge *edge;
 };
 
 /** The table: a line a balancer, `eun_balancer_NAME`. The first is the default. */
@@ -122,7 +214,8 @@ struct eun_balancer {
     X(conga)                                                                                       \
     X(deflect)                                                                                     \
     X(elephant_spray)                                                                              \
-    X(adaptive)
+    X(adaptive)                                                                                    \
+    X(conweave)
 
 #define EUN_DECLARE_BALANCER(name) extern const struct eun_balancer eun_balancer_##name;
 EUN_BALANCERS(EUN_DECLARE_BALANCER)

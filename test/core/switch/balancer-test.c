@@ -38,12 +38,16 @@ static void listed_balancers_are_found_by_name(void **state)
     assert_ptr_equal(eun_balancer_find("deflect"), &eun_balancer_deflect);
     assert_ptr_equal(eun_balancer_find("elephant-spray"), &eun_balancer_elephant_spray);
     assert_ptr_equal(eun_balancer_find("adaptive"), &eun_balancer_adaptive);
+    assert_ptr_equal(eun_balancer_find("conweave"), &eun_balancer_conweave);
     for (size_t i = 0; eun_balancers[i]; i++) {
         assert_ptr_equal(eun_balancer_find(eun_balancers[i]->name), eun_balancers[i]);
         assert_true(strlen(eun_balancers[i]->name) > 0);
         assert_true(strlen(eun_balancers[i]->summary) > 0);
         assert_true(!eun_balancers[i]->enter == !eun_balancers[i]->sent);
         assert_true(!eun_balancers[i]->enter == !eun_balancers[i]->arrive);
+        const struct eun_lb_edge *edge = eun_balancers[i]->edge;
+        assert_true(!edge || (edge->header_bytes && edge->depart && edge->follow && edge->deliver &&
+                              edge->signal && edge->deadline && edge->expire && edge->stats));
     }
 }
 

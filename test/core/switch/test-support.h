@@ -14,7 +14,7 @@
 
 /** Room for the state of any balancer, aligned. */
 struct test_state {
-    uint64_t words[64 << 10];
+    uint64_t words[128 << 10];
 };
 
 static const uint16_t test_ports[WAYS_MAX] = {
