@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "../nic/eunomia-test-nic.h"
+#include "core/switch/conweave.h"
 #include "eunomia-fabric.h"
 
 #include "ns3/test.h"
@@ -55,6 +56,8 @@ struct Network {
         const auto seen = newest.find(flow);
         late += seen != newest.end() && frame.psn < seen->second;
         newest[flow] = frame.psn;
+        paths[eun_cw_unpack(frame.tag).path]++;
+        order.push_back(frame.psn);
         links += frame.hops;
         bytes += frame.bytes;
     }
@@ -97,6 +100,8 @@ struct Network {
     EunomiaTestUser user;
     EunomiaFabric fabric;
     std::map<std::pair<uint32_t, uint32_t>, uint32_t> newest; //!< PSN by host and flow
+    std::map<uint32_t, uint64_t> paths; //!< data frames by path, as the header says
+    std::vector<uint32_t> order;        //!< PSNs as they came
     std::string problem;
     uint64_t posted = 0;
     uint64_t expected = 0; //!< flows, in the end
@@ -326,9 +331,71 @@ class WaysCase : public TestCase {
                 frames += sw->GetPort(p)->GetFramesSent(EunomiaFrameKind::Data);
             }
             NS_TEST_EXPECT_MSG_GT(frames, 5, "every core carries data");
+            // The lowest digit is the aggregation switch, the next one the core behind it.
+            const uint32_t path = (core - 8) / 2 + 2 * (core % 2);
+            NS_TEST_EXPECT_MSG_EQ(frames, net.paths[path], "of its path");
             sum += frames;
         }
         NS_TEST_EXPECT_MSG_EQ(sum, 100, "of every flow");
+    }
+};
+
+/** Frames by hand into the last switch: held, released by the timer or by what comes after. */
+class HoldCase : public TestCase {
+  public:
+    HoldCase() : TestCase("held frames go out by timer, or before a new start") {}
+
+  private:
+    static void Arrive(Network &net, const eun_cw_header &header, uint32_t psn)
+    {
+        EunomiaFrame *frame = EunomiaTestFrame(1004, 3);
+        frame->src = 0;
+        frame->dst = 4;
+        frame->psn = psn;
+        frame->generation = 99; // of no QP
+        frame->tag = eun_cw_pack(&header);
+        const auto leaf = net.fabric.GetSwitch(1);
+        leaf->Receive(PeekPointer(leaf->GetPort(4)), frame);
+    }
+
+    void DoRun() override
+    {
+        for (const bool starts : {false, true}) {
+            Network net;
+            BuildLopsided(net.fabric);
+            net.Start();
+            net.fabric.GetNic(0)->Connect(net.fabric.GetNic(4), 3);
+            const auto leaf = net.fabric.GetSwitch(1);
+            eun_cw_header header{};
+            header.opcode = EUN_CW_DATA;
+            header.epoch = 1;
+            header.rerouted = true;
+            Simulation::At(10 * US, [&] {
+                Arrive(net, header, 1);
+                Arrive(net, header, 2);
+                NS_TEST_EXPECT_MSG_EQ(leaf->GetHeld(), 2, "held");
+                NS_TEST_EXPECT_MSG_EQ(leaf->GetBuffer().used, 2000, "and stored");
+            });
+            Simulation::At(11 * US, [&] {
+                header.rerouted = false;
+                header.opcode = EUN_CW_START;
+                header.epoch = 2;
+                if (starts) {
+                    Arrive(net, header, 3);
+                    NS_TEST_EXPECT_MSG_EQ(leaf->GetHeld(), 0, "released");
+                }
+            });
+            Simulation::At((10 + 216) * US - 1, [&] {
+                NS_TEST_EXPECT_MSG_EQ(leaf->GetHeld(), (starts ? 0 : 2), "until the timer");
+            });
+            Simulator::Run();
+            const std::vector<uint32_t> order =
+                starts ? std::vector<uint32_t>{1, 2, 3} : std::vector<uint32_t>{1, 2};
+            NS_TEST_EXPECT_MSG_EQ((net.order == order), true, "in order");
+            NS_TEST_EXPECT_MSG_EQ(leaf->GetSignalsMade(), 1, "a reply, or that the timer fired");
+            NS_TEST_EXPECT_MSG_EQ(net.fabric.GetSwitch(0)->GetSignalsTaken(), 1, "and it came");
+            NS_TEST_EXPECT_MSG_EQ(leaf->GetHeld(), 0, "none is left");
+        }
     }
 };
 
@@ -371,6 +438,7 @@ class EunomiaSwitchEdgeTestSuite : public TestSuite {
         AddTestCase(new LossCase);
         AddTestCase(new HeaderCase);
         AddTestCase(new WaysCase);
+        AddTestCase(new HoldCase);
         AddTestCase(new RefusalCase);
     }
 };

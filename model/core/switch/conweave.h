@@ -19,6 +19,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum eun_cw_opcode {
     EUN_CW_NONE,
     EUN_CW_DATA,
@@ -51,16 +55,16 @@ static inline uint64_t eun_cw_pack(const struct eun_cw_header *h)
 
 static inline struct eun_cw_header eun_cw_unpack(uint64_t tag)
 {
-    return (struct eun_cw_header){
-        .path = (uint8_t)tag,
-        .left = (uint8_t)(tag >> 8),
-        .opcode = tag >> 16 & 7,
-        .epoch = tag >> 19 & 3,
-        .rerouted = tag >> 21 & 1,
-        .tail = tag >> 22 & 1,
-        .tx_us = (uint16_t)(tag >> 32),
-        .tail_tx_us = (uint16_t)(tag >> 48),
-    };
+    struct eun_cw_header h;
+    h.path = (uint8_t)tag;
+    h.left = (uint8_t)(tag >> 8);
+    h.opcode = (uint8_t)(tag >> 16 & 7);
+    h.epoch = (uint8_t)(tag >> 19 & 3);
+    h.rerouted = (tag >> 21 & 1) != 0;
+    h.tail = (tag >> 22 & 1) != 0;
+    h.tx_us = (uint16_t)(tag >> 32);
+    h.tail_tx_us = (uint16_t)(tag >> 48);
+    return h;
 }
 
 static inline uint16_t eun_cw_clock(int64_t now_ps)
@@ -68,4 +72,7 @@ static inline uint16_t eun_cw_clock(int64_t now_ps)
     return (uint16_t)(now_ps / 1000000);
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -277,8 +277,6 @@ static uint32_t depart(void *state, const struct eun_lb_packet *packet,
         return choose(state, packet, view);
     }
     struct source_flow *f = &s->source[i];
-    if (silent)
-        *f = (struct source_flow){0};
     silent |= view->now_ps - s->sources.slot[i].seen_ps > s->params.inactive_ps;
     s->sources.slot[i].seen_ps = view->now_ps;
     struct eun_cw_header h = advance(s, f, s->leaf[packet->dst], silent, view->now_ps);
@@ -337,7 +335,7 @@ static void add_signal(struct eun_lb_verdict *v, const struct slot *flow, uint8_
 static int64_t tail_due(const struct conweave *s, const struct sink_flow *f)
 {
     const int gap_us = (int16_t)(uint16_t)(f->tail_tx_us - f->old_tx_us);
-    return f->old_rx_ps + (gap_us > 0 ? gap_us : 0) * INT64_C(1000000) + s->params.resume_extra_ps;
+    return f->old_rx_ps + gap_us * INT64_C(1000000) + s->params.resume_extra_ps;
 }
 
 static void set_resume(struct conweave *s, struct sink_flow *f, int64_t now_ps)

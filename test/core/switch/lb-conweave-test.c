@@ -417,7 +417,7 @@ static void a_forgetful_source_is_believed(void **state)
     (void)state;
     for (uint8_t epoch = 0; epoch < EUN_CW_EPOCHS; epoch++) {
         start(11);
-        struct eun_cw_header old = {.opcode = EUN_CW_DATA, .epoch = epoch, .tx_us = 100};
+        const struct eun_cw_header old = {.opcode = EUN_CW_DATA, .epoch = epoch, .tail = true};
         (void)deliver(old, false, 100 * US);
         const struct eun_cw_header ask = depart(450 * US), tail = depart(460 * US),
                                    one = depart(461 * US);
@@ -444,6 +444,120 @@ static void disagreement_ends_without_the_first_packet(void **state)
     assert_int_equal(v.signals, 1);
 }
 
+/** The first packet of a flow that was silent is never old, and two epochs ahead is ahead. */
+static void only_the_epoch_before_is_old(void **state)
+{
+    (void)state;
+    for (uint8_t ahead = 0; ahead < EUN_CW_EPOCHS; ahead++)
+        for (int starts = 0; starts < 2; starts++) {
+            start(17);
+            const struct eun_cw_header now = {.opcode = EUN_CW_DATA, .epoch = 2};
+            const uint8_t opcode = starts ? EUN_CW_START : EUN_CW_REQUEST;
+            const uint8_t epoch = (2u + ahead) % EUN_CW_EPOCHS;
+            (void)deliver(now, false, 100 * US);
+            const struct eun_lb_verdict v =
+                deliver((struct eun_cw_header){.opcode = opcode, .epoch = epoch}, false, 101 * US);
+            assert_int_equal(v.signals, ahead < 3 || starts);
+            assert_int_equal(sink_stats()->early_flushes, !v.signals);
+        }
+}
+
+/** A report of a tail is for a flow that sent one in that epoch. */
+static void stray_reports_are_ignored(void **state)
+{
+    (void)state;
+    start(18);
+    const struct eun_cw_header ask = depart(100 * US);
+    struct eun_cw_header h = {.opcode = EUN_CW_CLEAR, .epoch = ask.epoch};
+    struct eun_lb_signal s = {SRC, DST, FLOW, eun_cw_pack(&h)};
+    edge->signal(source.words, &s, 101 * US);
+    assert_int_equal(depart(102 * US).opcode, EUN_CW_DATA);
+    assert_true(depart(109 * US).tail);
+    h.epoch = (ask.epoch + 3) % EUN_CW_EPOCHS;
+    s.tag = eun_cw_pack(&h);
+    edge->signal(source.words, &s, 110 * US);
+    assert_true(depart(111 * US).rerouted);
+    s.entropy++;
+    h.epoch = ask.epoch;
+    s.tag = eun_cw_pack(&h);
+    edge->signal(source.words, &s, 112 * US);
+    assert_true(depart(113 * US).rerouted);
+    /* A path that there is not marks none of another leaf. */
+    start(18);
+    (void)depart(100 * US);
+    for (uint8_t path = PATHS; path < 2 * PATHS; path++) {
+        const struct eun_cw_header n = {.opcode = EUN_CW_NOTIFY, .path = path};
+        const struct eun_lb_signal own = {DST, SRC, FLOW, eun_cw_pack(&n)};
+        edge->signal(source.words, &own, 108 * US);
+    }
+    assert_true(depart(109 * US).tail);
+    assert_int_equal(source_stats()->aborts, 0);
+}
+
+/** Flows that differ in one of hosts and entropy only have nothing in common. */
+static void flows_are_told_apart(void **state)
+{
+    (void)state;
+    start(19);
+    /* So many that some of them meet in the table, whatever differs. */
+    for (uint32_t entropy = 0; entropy < 20; entropy++)
+        for (uint32_t i = 1; i < 32; i++) {
+            const struct eun_lb_packet by_src = {i, DST, entropy, 1000};
+            const struct eun_lb_packet by_dst = {SRC, 32 + i, 100 + entropy, 1000};
+            const struct eun_lb_packet by_entropy = {SRC, DST, 1000 + 32 * entropy + i, 1000};
+            assert_int_equal(eun_cw_unpack(depart_of(&by_src, US)).opcode, EUN_CW_START);
+            assert_int_equal(eun_cw_unpack(depart_of(&by_dst, US)).opcode, EUN_CW_START);
+            assert_int_equal(eun_cw_unpack(depart_of(&by_entropy, US)).opcode, EUN_CW_START);
+        }
+    assert_int_equal(source_stats()->epochs, 3 * 20 * 31);
+}
+
+/** A tail that is overdue when the first rerouted packet comes holds up nothing. */
+static void an_overdue_tail_is_given_up_at_once(void **state)
+{
+    (void)state;
+    start(20);
+    const struct eun_cw_header ask = depart(100 * US), tail = depart(109 * US),
+                               one = depart(110 * US);
+    assert_true(tail.tail);
+    (void)deliver(ask, false, 103 * US);
+    struct eun_lb_verdict v = deliver(one, false, 150 * US);
+    assert_int_not_equal(v.hold, EUN_LB_NO_QUEUE);
+    assert_int_equal(edge->deadline(sink.words), 150 * US);
+    assert_true(edge->expire(sink.words, 150 * US, &v));
+}
+
+/** A full table of the last switch: entries are kept for twice the silence, and while they hold. */
+static void entries_that_hold_are_not_taken(void **state)
+{
+    (void)state;
+    struct test_random r = test_random_start(177);
+    struct eun_lb_params p = params();
+    p.conweave.resume_default_ps = 2000 * US;
+    start_with(21, &p);
+    const struct eun_cw_header rerouted = {.opcode = EUN_CW_DATA, .rerouted = true};
+    const struct eun_cw_header plain = {.opcode = EUN_CW_DATA};
+    const uint32_t queue = deliver(rerouted, false, US).hold;
+    const int64_t at[] = {US, 600 * US, 602 * US};
+    uint64_t untracked[4] = {0};
+    for (int round = 0; round < 3; round++) {
+        for (uint32_t i = 0; i < 4 * EUN_LB_QUEUES; i++) {
+            const struct eun_lb_packet packet = {SRC, DST, (uint32_t)test_random_next(&r), 1000};
+            struct eun_lb_verdict v;
+            edge->deliver(sink.words, &packet, eun_cw_pack(&plain), false, PORT, at[round], &v);
+            assert_true(is_plain(&v));
+        }
+        untracked[round + 1] = sink_stats()->untracked;
+    }
+    assert_int_equal(untracked[2] - untracked[1], 4 * EUN_LB_QUEUES);
+    assert_true(untracked[3] - untracked[2] <= 3 * EUN_LB_QUEUES + 1);
+    assert_int_equal(deliver(rerouted, false, 602 * US).hold, queue);
+    struct eun_lb_verdict v;
+    assert_true(edge->expire(sink.words, 2017 * US, &v));
+    assert_int_equal(v.release_after, queue);
+    assert_int_equal(v.signal[0].entropy, FLOW);
+}
+
 /** Queues are counted by port; without one a packet passes, and the flow stays in one piece. */
 static void queues_are_limited_by_port(void **state)
 {
@@ -468,6 +582,12 @@ static void queues_are_limited_by_port(void **state)
     for (int i = 0; i < 4; i++)
         assert_true(edge->expire(sink.words, US + 216 * US, &v));
     assert_false(edge->expire(sink.words, US + 216 * US, &v));
+    assert_int_equal(sink_stats()->held_peak, 4000);
+    /* They are free again, and their bytes forgotten. */
+    const struct eun_cw_header h = {.opcode = EUN_CW_DATA, .epoch = 1, .rerouted = true};
+    edge->deliver(sink.words, &a_packet, eun_cw_pack(&h), false, 0, 300 * US, &v);
+    assert_int_not_equal(v.hold, EUN_LB_NO_QUEUE);
+    assert_int_equal(sink_stats()->queues_peak, 2);
     assert_int_equal(sink_stats()->held_peak, 4000);
 }
 
@@ -869,6 +989,11 @@ int main(void)
         cmocka_unit_test(a_silent_flow_starts_anew),
         cmocka_unit_test(a_forgetful_source_is_believed),
         cmocka_unit_test(disagreement_ends_without_the_first_packet),
+        cmocka_unit_test(only_the_epoch_before_is_old),
+        cmocka_unit_test(stray_reports_are_ignored),
+        cmocka_unit_test(flows_are_told_apart),
+        cmocka_unit_test(an_overdue_tail_is_given_up_at_once),
+        cmocka_unit_test(entries_that_hold_are_not_taken),
         cmocka_unit_test(queues_are_limited_by_port),
         cmocka_unit_test(three_tiers_follow_the_path),
         cmocka_unit_test(the_deadline_can_be_set_by_link),
