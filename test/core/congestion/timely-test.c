@@ -75,6 +75,22 @@ static void hyperactive_from_the_fifth(void **state)
     assert_rate(&q, (double)cut + 1e8);
 }
 
+/** A steep gradient halves the rate, no more: from 0.8 x 0.875 x diff = min RTT / 2 on. */
+static void halves_at_most(void **state)
+{
+    (void)state;
+    struct qp q;
+    begin(&q, 25);
+    sample(&q, 30 * US);
+    assert_rate(&q, 50e9 * (1 - 0.8 * 0.875 * 5 / 8));
+    begin(&q, 24);
+    sample(&q, 30 * US);
+    assert_rate(&q, 25e9);
+    begin(&q, 10);
+    sample(&q, 39 * US);
+    assert_rate(&q, 25e9);
+}
+
 /** Below low the rate rises by one step however steep; above high it falls however flat. */
 static void thresholds(void **state)
 {
@@ -159,11 +175,9 @@ static void flows_share_a_link(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_by_hand),
-        cmocka_unit_test(hyperactive_from_the_fifth),
-        cmocka_unit_test(thresholds),
-        cmocka_unit_test(one_update_a_round_trip),
-        cmocka_unit_test(rate_stays_within_bounds),
+        cmocka_unit_test(gradients_by_hand),       cmocka_unit_test(hyperactive_from_the_fifth),
+        cmocka_unit_test(halves_at_most),          cmocka_unit_test(thresholds),
+        cmocka_unit_test(one_update_a_round_trip), cmocka_unit_test(rate_stays_within_bounds),
         cmocka_unit_test(flows_share_a_link),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

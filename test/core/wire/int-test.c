@@ -37,7 +37,9 @@ static void long_queues_saturate(void **state)
     (void)state;
     assert_int_equal(eun_int_decode(eun_int_encode(0, 0, 0, 65534 * 80 + 79)).queue_bytes,
                      65534 * 80);
-    assert_int_equal(eun_int_decode(eun_int_encode(0, 0, 0, 65535 * 80)).queue_bytes, 65535 * 80);
+    for (uint64_t units = 65535; units < 65538; units++)
+        assert_int_equal(eun_int_decode(eun_int_encode(0, 0, 0, units * 80)).queue_bytes,
+                         65535 * 80);
     assert_int_equal(eun_int_decode(eun_int_encode(15, 0, 0, UINT64_MAX)).queue_bytes, 65535 * 80);
     assert_true(eun_int_decode(eun_int_encode(15, 0, 0, UINT64_MAX)).rate_bps == eun_int_rate(15));
 }
