@@ -42,6 +42,9 @@ struct qp {
 
 struct world {
     struct fuzz_input in;
+    struct eun_fixed_shape shape;
+    uint64_t bitmap[QPS][EUN_FIXED_CAP_MAX / 64u * 2u]; /**< of transports that have one */
+    bool sync; /**< the packets that end messages are synchronise packets */
     const struct eun_transport *transport;
     struct eun_receiver_env env;
     struct eun_staging staging;
@@ -72,9 +75,10 @@ static uint64_t head_of(const struct qp *qp, uint64_t psn)
     return qp->pattern != 0 ? psn : 0;
 }
 
-static struct eun_data packet_of(const struct qp *qp, uint64_t psn)
+static struct eun_data packet_of(const struct world *w, const struct qp *qp, uint64_t psn)
 {
-    return (struct eun_data){.psn = qp->origin + (uint32_t)psn,
+    return (struct eun_data){.sync = w->sync && ends_message(qp, psn),
+                             .psn = qp->origin + (uint32_t)psn,
                              .head = qp->origin + (uint32_t)head_of(qp, psn),
                              .msn = message_number(qp, psn) & EUN_MSN_MASK,
                              .payload = 1,
@@ -124,7 +128,7 @@ static uint32_t twin_advance(struct qp *qp, bool last)
 static void check_nack(const struct world *w, const struct eun_data *packet, uint64_t ahead,
                        const struct eun_rx_verdict *v, uint64_t misses)
 {
-    FUZZ_CHECK(v->disposition == EUN_RX_REFUSED);
+    FUZZ_CHECK(v->disposition == EUN_RX_REFUSED || v->feedback.reason == EUN_NACK_HELD);
     switch (v->feedback.reason) {
     case EUN_NACK_SEQUENCE:
         FUZZ_CHECK(!w->transport->tolerates_reordering);
@@ -137,6 +141,12 @@ static void check_nack(const struct world *w, const struct eun_data *packet, uin
         break;
     case EUN_NACK_STAGING:
         FUZZ_CHECK(packet->last && w->env.staging && !eun_staging_has_room(w->env.staging));
+        break;
+    case EUN_NACK_HELD:
+        FUZZ_CHECK(w->transport == &eun_transport_irn && ahead < w->config.cap_psns);
+        break;
+    case EUN_NACK_SYNC:
+        FUZZ_CHECK(packet->sync && ahead > 0);
         break;
     default:
         FUZZ_CHECK(v->feedback.reason == EUN_NACK_DEGRADED);
@@ -170,7 +180,7 @@ static void check_qp(const struct world *w, const struct qp *qp)
     if (qp->forged)
         return;
     FUZZ_CHECK(qp->completed == message_number(qp, qp->expected));
-    if (w->transport->tolerates_reordering) {
+    if (w->env.reorder) {
         const uint32_t head = qp->origin + (uint32_t)head_of(qp, qp->expected);
         FUZZ_CHECK(head - rx->head <= rx->head_slack);
         FUZZ_CHECK(!rx->later_valid || eun_msn_diff(rx->later_msn, rx->msn) > 0);
@@ -183,9 +193,11 @@ static void check_window(const struct world *w, uint32_t index)
     const struct qp *qp = &w->qp[index];
     for (uint32_t ahead = 0; ahead < w->config.cap_psns; ahead++) {
         const bool held = qp->held[(qp->expected + ahead) % PLACES];
-        if (held || ahead < 256 || ahead % 16u == 0)
-            FUZZ_CHECK(eun_reorder_holds(w->env.reorder, index, qp->rx.expected,
-                                         qp->rx.expected + ahead) == held);
+        const uint32_t psn = qp->rx.expected + ahead;
+        if (w->env.fixed)
+            FUZZ_CHECK(eun_fixed_holds(w->env.fixed, qp->rx.bitmap, qp->rx.expected, psn) == held);
+        else if (held || ahead < 256 || ahead % 16u == 0)
+            FUZZ_CHECK(eun_reorder_holds(w->env.reorder, index, qp->rx.expected, psn) == held);
     }
 }
 
@@ -199,29 +211,30 @@ static void validate(struct world *w)
     for (uint32_t i = 0; w->env.staging && i < QPS; i++)
         staged += w->qp[i].lasts_held;
     FUZZ_CHECK(w->staging.used == staged);
-    if (!w->env.reorder)
-        return;
-    FUZZ_CHECK(eun_reorder_scrub(w->env.reorder) == w->leaked);
-    w->leaked = 0;
-    if (!eun_reorder_validate(w->env.reorder, &reason))
-        fuzz_fail(__FILE__, __LINE__, reason);
+    if (w->env.reorder) {
+        FUZZ_CHECK(eun_reorder_scrub(w->env.reorder) == w->leaked);
+        w->leaked = 0;
+        if (!eun_reorder_validate(w->env.reorder, &reason))
+            fuzz_fail(__FILE__, __LINE__, reason);
+    }
     for (uint32_t i = 0; i < QPS; i++)
-        if (w->qp[i].open)
+        if (w->qp[i].open && (w->env.reorder || w->env.fixed))
             check_window(w, i);
 }
 
 /* Operations. */
 
-static void check_rejected(const struct qp *qp, const struct eun_receiver *before,
-                           const struct eun_data *packet, int64_t distance,
-                           const struct eun_rx_verdict *v)
+static void check_rejected(const struct world *w, const struct qp *qp,
+                           const struct eun_receiver *before, const struct eun_data *packet,
+                           int64_t distance, const struct eun_rx_verdict *v)
 {
     FUZZ_CHECK(memcmp(before, &qp->rx, sizeof *before) == 0);
     FUZZ_CHECK(v->feedback.kind == EUN_FEEDBACK_NONE && v->advanced == 0 && v->completed == 0);
     if (qp->forged || (int64_t)qp->expected + distance < 0)
         return;
-    const struct eun_data right = packet_of(qp, (uint64_t)((int64_t)qp->expected + distance));
-    FUZZ_CHECK(right.head != packet->head || right.msn != packet->msn);
+    const struct eun_data right = packet_of(w, qp, (uint64_t)((int64_t)qp->expected + distance));
+    FUZZ_CHECK(right.head != packet->head || right.msn != packet->msn ||
+               right.last != packet->last);
 }
 
 /** A packet ahead of the prefix was not kept. The QP falls back at the last refusal allowed. */
@@ -253,7 +266,7 @@ static void arrive(struct world *w, struct qp *qp, struct eun_data packet)
     w->transport->receive(&qp->rx, &w->env, &packet, w->now, &v);
     qp->latest = packet;
     if (v.disposition == EUN_RX_ACCEPTED || v.disposition == EUN_RX_HELD) {
-        const struct eun_data right = packet_of(qp, psn);
+        const struct eun_data right = packet_of(w, qp, psn);
         qp->forged |=
             packet.last != right.last || packet.head != right.head || packet.msn != right.msn;
     }
@@ -270,12 +283,12 @@ static void arrive(struct world *w, struct qp *qp, struct eun_data packet)
         FUZZ_CHECK(distance < 0 || held);
         break;
     case EUN_RX_REFUSED:
-        FUZZ_CHECK(ahead > 0 && !held);
+        FUZZ_CHECK(ahead > 0 && (!held || packet.sync));
         note_refusal(w, qp, &before, &v);
         break;
     default:
         FUZZ_CHECK(v.disposition == EUN_RX_INVALID && w->transport->tolerates_reordering);
-        check_rejected(qp, &before, &packet, distance, &v);
+        check_rejected(w, qp, &before, &packet, distance, &v);
         return;
     }
     FUZZ_CHECK(v.advanced == qp->expected - expected && v.completed == completed);
@@ -287,13 +300,13 @@ static void arrive(struct world *w, struct qp *qp, struct eun_data packet)
 static void arrive_in_order(struct world *w, struct qp *qp, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        arrive(w, qp, packet_of(qp, qp->expected));
+        arrive(w, qp, packet_of(w, qp, qp->expected));
 }
 
 /** Any Head, MSN and Last with any PSN: as a fault, or an attacker, would have it. */
 static void arrive_forged(struct world *w, struct qp *qp)
 {
-    struct eun_data packet = packet_of(qp, qp->expected);
+    struct eun_data packet = packet_of(w, qp, qp->expected);
     const uint32_t flags = fuzz_byte(&w->in);
     packet.psn += flags & 1u ? fuzz_u32(&w->in) : fuzz_distance(&w->in);
     packet.head += flags & 2u ? fuzz_u32(&w->in) : fuzz_distance(&w->in);
@@ -315,7 +328,9 @@ static void open_qp(struct world *w, uint32_t index)
     if (w->env.reorder)
         FUZZ_CHECK(eun_reorder_open(w->env.reorder, index));
     eun_receiver_init(&qp->rx, index, qp->origin);
-    qp->latest = packet_of(qp, 0);
+    if (w->env.fixed)
+        eun_receiver_lend(&qp->rx, w->env.fixed, w->bitmap[index]);
+    qp->latest = packet_of(w, qp, 0);
 }
 
 static void close_qp(struct world *w, uint32_t index)
@@ -360,7 +375,7 @@ static void play_open(struct world *w, struct qp *qp, uint32_t operation)
 {
     switch (operation) {
     case 0:
-        arrive(w, qp, packet_of(qp, qp->expected));
+        arrive(w, qp, packet_of(w, qp, qp->expected));
         break;
     case 1:
         arrive_in_order(w, qp, fuzz_byte(&w->in) % 64u);
@@ -370,17 +385,17 @@ static void play_open(struct world *w, struct qp *qp, uint32_t operation)
     case 4:
     case 5:
     case 6:
-        arrive(w, qp, packet_of(qp, qp->expected + 1u + fuzz_byte(&w->in) % 16u));
+        arrive(w, qp, packet_of(w, qp, qp->expected + 1u + fuzz_byte(&w->in) % 16u));
         break;
     case 7:
-        arrive(w, qp, packet_of(qp, qp->expected + fuzz_byte(&w->in)));
+        arrive(w, qp, packet_of(w, qp, qp->expected + fuzz_byte(&w->in)));
         break;
     case 8:
-        arrive(w, qp, packet_of(qp, qp->expected + fuzz_u16(&w->in) % 4100u));
+        arrive(w, qp, packet_of(w, qp, qp->expected + fuzz_u16(&w->in) % 4100u));
         break;
     case 9:
         if (qp->expected >= 256)
-            arrive(w, qp, packet_of(qp, qp->expected - 1u - fuzz_byte(&w->in)));
+            arrive(w, qp, packet_of(w, qp, qp->expected - 1u - fuzz_byte(&w->in)));
         break;
     case 10:
         arrive(w, qp, qp->latest);
@@ -411,11 +426,20 @@ static void play(struct world *w)
         play_open(w, &w->qp[index], operation);
 }
 
+/** A bitmap a QP, in place of layer and staging. */
+static void use_fixed(struct world *w, bool sync)
+{
+    const uint32_t cap = (w->config.cap_psns + 63u) / 64u * 64u;
+    FUZZ_CHECK(eun_fixed_shape_init(&w->shape, cap));
+    w->config.cap_psns = cap;
+    w->env.fixed = &w->shape;
+    w->sync = sync && w->transport == &eun_transport_mprdma;
+}
+
 static void read_config(struct world *w)
 {
     struct fuzz_input *in = &w->in;
     const uint32_t flags = fuzz_byte(in);
-    w->transport = flags & 1u ? &eun_transport_gbn : &eun_transport_eunomia;
     w->config.block_bits = flags & 4u ? 8 : 16;
     w->config.banks = 1u + (flags >> 3) % 4u;
     w->config.blocks = fuzz_u16(in) % 512u;
@@ -425,14 +449,21 @@ static void read_config(struct world *w)
     w->config.reserve = flags & 64u ? w->config.blocks / 4u : 0;
     w->config.idle_epoch_ps = (int64_t)fuzz_byte(in) * US;
     w->env.ack_every = 1u + fuzz_byte(in) % 16u;
-    w->env.fallback_after = fuzz_byte(in) % 8u;
+    const uint32_t choice = fuzz_byte(in);
+    const struct eun_transport *const transports[] = {
+        flags & 1u ? &eun_transport_gbn : &eun_transport_eunomia, &eun_transport_eunomia,
+        &eun_transport_irn, &eun_transport_mprdma};
+    w->transport = transports[choice / 8u % 4u];
+    w->env.fallback_after = choice % 8u;
     const uint32_t staging_limit = fuzz_byte(in) % 8u;
-    if ((flags & 2u) != 0) {
+    if ((flags & 2u) != 0 && w->transport->ordering != EUN_ORDERING_FIXED) {
         FUZZ_CHECK(eun_staging_init(&w->staging, staging_limit, 0));
         w->env.staging = &w->staging;
     }
     w->env.nack_interval_ps = (int64_t)fuzz_byte(in) * US;
-    if (!w->transport->tolerates_reordering)
+    if (w->transport->ordering == EUN_ORDERING_FIXED)
+        use_fixed(w, (flags & 2u) != 0);
+    if (w->transport->ordering != EUN_ORDERING_POOL)
         return;
     w->env.reorder = eun_reorder_new(&w->config);
     FUZZ_CHECK(w->env.reorder);

@@ -9,10 +9,12 @@
  * takes over: whatever was said before, everything completes.
  *
  * Input: the configuration (read_config()), then operations (play()): a byte, modulo 16 the
- * operation, and what that operation reads.
+ * operation, and what that operation reads. A life begins with a byte, modulo 4 the transport, and
+ * its first PSN.
  */
 #include "fuzz.h"
 
+#include "core/transport/mprdma-window.h"
 #include "core/transport/sender-internal.h"
 #include "core/transport/transport.h"
 
@@ -35,6 +37,8 @@ struct world {
     struct fuzz_input in;
     struct eun_sender *tx;
     struct eun_sender_env env;
+    struct eun_mprdma_config mprdma;
+    enum eun_gate gate; /**< of transports that leave the gate to others */
     int64_t now;
     /* Of this life. */
     const struct eun_transport *transport;
@@ -265,9 +269,9 @@ static void take_in(struct world *w, const struct eun_feedback *fb)
     }
     if (psn < w->una || psn >= PSNS || !w->sent[psn])
         return;
-    if (fb->kind == EUN_FEEDBACK_SACK)
+    if (fb->kind == EUN_FEEDBACK_SACK || fb->reason == EUN_NACK_HELD)
         w->sacked[psn] = true;
-    else if (fb->kind == EUN_FEEDBACK_NACK && w->transport->tolerates_reordering)
+    else if (fb->kind == EUN_FEEDBACK_NACK && w->transport == &eun_transport_eunomia)
         w->refused[psn] = fb->reason >= EUN_NACK_CAP && fb->reason <= EUN_NACK_STAGING;
     if (w->sacked[psn])
         w->refused[psn] = false;
@@ -285,8 +289,11 @@ static void answer(struct world *w, struct eun_feedback fb)
 static void answer_any(struct world *w, uint32_t kind)
 {
     const uint32_t una = eun_sender_una(w->tx);
-    struct eun_feedback fb = {.kind = (uint8_t)kind};
-    fb.reason = (uint8_t)(fuzz_byte(&w->in) % 8u);
+    const uint32_t byte = fuzz_byte(&w->in);
+    struct eun_feedback fb = {.kind = (uint8_t)kind, .path = EUN_MPRDMA_PATH_MIN};
+    fb.reason = (uint8_t)(byte % 8u);
+    fb.ce = (byte & 8u) != 0;
+    fb.retransmission = (byte & 16u) != 0;
     fb.expected = una + fuzz_distance(&w->in);
     fb.psn = una + fuzz_distance(&w->in);
     answer(w, fb);
@@ -342,11 +349,23 @@ static bool wait_for_deadline(struct world *w)
     return true;
 }
 
+static void wait_for_pace(struct world *w)
+{
+    const int64_t deadline = eun_sender_pace_deadline(w->tx);
+    w->now = deadline > w->now ? deadline : w->now;
+    eun_sender_pace(w->tx, &w->env, w->now);
+    FUZZ_CHECK(eun_sender_pace_deadline(w->tx) > w->now);
+}
+
 /* A life. */
 
 static void start_life(struct world *w)
 {
-    w->transport = fuzz_byte(&w->in) & 1u ? &eun_transport_gbn : &eun_transport_eunomia;
+    static const struct eun_transport *const transports[] = {
+        &eun_transport_eunomia, &eun_transport_gbn, &eun_transport_irn, &eun_transport_mprdma};
+    const struct eun_transport *before = w->transport;
+    w->transport = transports[fuzz_byte(&w->in) % 4u];
+    w->env.gate = w->transport->pacing ? EUN_GATE_NONE : w->gate;
     w->origin = fuzz_first_psn(&w->in);
     w->posted = w->reported = w->recoveries = w->outstanding = w->timeouts = 0;
     w->una = w->inflight = w->retransmitted = 0;
@@ -354,11 +373,14 @@ static void start_life(struct world *w)
     memset(w->sent, 0, sizeof w->sent);
     memset(w->sacked, 0, sizeof w->sacked);
     memset(w->refused, 0, sizeof w->refused);
-    if (w->tx)
+    if (before == w->transport) {
         eun_sender_reset(w->tx, w->transport, w->origin);
-    else
+    } else {
+        eun_sender_free(w->tx);
         w->tx = eun_sender_new(w->transport, w->origin);
+    }
     FUZZ_CHECK(w->tx);
+    eun_sender_start(w->tx, &w->env, w->origin);
 }
 
 /**
@@ -377,6 +399,10 @@ static void finish_life(struct world *w)
         const uint64_t psn = send_one(w);
         uint64_t expected = w->una;
         FUZZ_CHECK(patience++ < 4u * PSNS);
+        if (psn == PSNS && eun_sender_pace_deadline(w->tx) != INT64_MAX) {
+            wait_for_pace(w);
+            continue;
+        }
         if (psn == PSNS) {
             FUZZ_CHECK(wait_for_deadline(w));
             FUZZ_CHECK(time_out(w));
@@ -389,7 +415,8 @@ static void finish_life(struct world *w)
             continue;
         patience = 0;
         answer(w, (struct eun_feedback){.kind = EUN_FEEDBACK_ACK,
-                                        .expected = w->origin + (uint32_t)expected});
+                                        .expected = w->origin + (uint32_t)expected,
+                                        .psn = w->origin + (uint32_t)psn});
         FUZZ_CHECK(w->una == expected);
     }
     check_state(w);
@@ -410,6 +437,7 @@ static void play(struct world *w)
         break;
     case 2:
         eun_sender_stamp(w->tx, w->now);
+        eun_sender_pace(w->tx, &w->env, w->now);
         break;
     case 3:
         send_one(w);
@@ -449,13 +477,22 @@ static void read_config(struct world *w)
     static const uint32_t caps[] = {0, 1, 2, 5, 16, 64, 256, 1000};
     struct fuzz_input *in = &w->in;
     const uint32_t flags = fuzz_byte(in);
-    w->env.gate = (enum eun_gate)(flags % 4u % 3u);
+    w->gate = (enum eun_gate)(flags % 4u % 3u);
     w->env.gate_scope_message = (flags & 4u) != 0;
     w->env.cap_psns = caps[(flags >> 3) % 8u];
     w->env.mtu = flags & 64u ? 1u + fuzz_u16(in) % 65535u : 1u + fuzz_byte(in);
     w->env.window_bytes = flags & 128u ? fuzz_byte(in) * w->env.mtu / 4u : 0;
     w->env.rto_ps = (int64_t)fuzz_byte(in) * US;
     w->env.retry_limit = 1u + fuzz_byte(in);
+    w->env.mprdma = &w->mprdma;
+    w->mprdma = (struct eun_mprdma_config){.initial_window = 1u + w->env.retry_limit % 64u,
+                                           .limit = 256,
+                                           .rtt_ps = 8 * US,
+                                           .burst_ps = US,
+                                           .ooo_psns = 4,
+                                           .sync_alpha = 1,
+                                           .probe_probability = 0.5,
+                                           .sync_lasts = w->env.gate_scope_message};
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -35,6 +35,9 @@ def nic(flags=0, blocks=256, cap=256, epoch=16, ack_every=1, fallback=4, staging
     return bytes([flags]) + u16(blocks) + rest
 
 
+# In the upper bits of the byte `fallback`.
+IRN, MPRDMA = 2 * 8, 3 * 8
+
 GBN, STAGE, SMALL_BLOCKS, TWO_BANKS, CHAINS, RESERVE, WIDE = 1, 2, 4, 8, 32, 64, 128
 
 
@@ -147,6 +150,27 @@ RECEIVER = {
     + early(40, qp=1)
     + early(240, 255, qp=1)
     + VALIDATE,
+    "irn-keeps-what-is-early": nic(cap=64, fallback=IRN)
+    + rx_open()
+    + early(5, 9, 63, 64, 9)
+    + VALIDATE
+    + in_order(40)
+    + rx(10),
+    "mprdma-at-the-edge": nic(cap=64, fallback=MPRDMA)
+    + rx_open(AT_32_BITS)
+    + early(63, 64, 1, 1)
+    + NEXT
+    + early(64, 62)
+    + VALIDATE
+    + in_order(63),
+    "mprdma-synchronises": nic(STAGE, cap=64, fallback=MPRDMA)
+    + rx_open()
+    + early(15, 9)
+    + in_order(15)
+    + early(16, 16)
+    + CLOSE
+    + rx_open()
+    + in_order(40),
     "blocks-of-8-in-two-banks": nic(SMALL_BLOCKS | TWO_BANKS, cap=128)
     + rx_open()
     + rx_open(qp=3)
@@ -168,7 +192,7 @@ def host(flags=0, mtu=8, rto=10, retries=7, window=None):
 
 GATE_SENDER, BY_MESSAGE = 1, 4
 CAP_0, CAP_2, CAP_16, CAP_256 = (index << 3 for index in (0, 2, 4, 6))
-USE_EUNOMIA, USE_GBN = b"\x00", b"\x01"
+USE_EUNOMIA, USE_GBN, USE_IRN, USE_MPRDMA = b"\x00", b"\x01", b"\x02", b"\x03"
 
 
 def life(first=psn(0), transport=USE_EUNOMIA):
@@ -204,8 +228,9 @@ def nack(reason, *distances):
     return b"".join(bytes([8, reason * 32 + distance]) for distance in distances)
 
 
+STAMP_AND_PACE = b"\x02"
 DEADLINE, REPORT = b"\x0e", b"\x0f"
-CAP, MEMORY, STAGING, DEGRADED = 1, 2, 3, 4
+CAP, MEMORY, STAGING, DEGRADED, HELD, SYNC = 1, 2, 3, 4, 5, 6
 
 SENDER = {
     "one-message": host() + life() + post(4) + send(9) + ack(4) + REPORT,
@@ -343,6 +368,50 @@ SENDER = {
     + nack(MEMORY, 2)
     + ack(1)
     + send(1),
+    "irn-repeats-what-is-missing": host(CAP_256)
+    + life(transport=USE_IRN)
+    + post(9)
+    + send(9)
+    + nack(HELD, 3, 5)
+    + send(9)
+    + ack(6)
+    + DEADLINE
+    + send(9),
+    "mprdma-clocks-by-answers": host(CAP_256, retries=3)
+    + life(AT_32_BITS, transport=USE_MPRDMA)
+    + post(20)
+    + send(9)
+    + sack(1, 2)
+    + send(9)
+    + ack(3)
+    + send(9)
+    + STAMP_AND_PACE * 8
+    + send(9),
+    "mprdma-recovers": host(CAP_256, retries=9)
+    + life(transport=USE_MPRDMA)
+    + post(20)
+    + send(30)
+    + nack(CAP, 5)
+    + send(9)
+    + ack(1)
+    + nack(CAP, 5)
+    + send(9)
+    + sack(9, 2)
+    + send(9)
+    + DEADLINE
+    + send(9),
+    "mprdma-synchronises": host(BY_MESSAGE | CAP_256, retries=9)
+    + life(transport=USE_MPRDMA)
+    + post(4)
+    + post(3)
+    + send(9)
+    + STAMP_AND_PACE * 200
+    + send(9)
+    + nack(SYNC, 3)
+    + send(9)
+    + nack(SYNC, 3)
+    + ack(3)
+    + send(9),
     "two-gibibytes": host(mtu=1)
     + life()
     + bytes([0, 250])

@@ -15,6 +15,11 @@
  * packets are no sign of loss. The window may exceed L: what arrives in order never meets the
  * bitmap's edge. A smaller window_psns, at most L, rules drops there out.
  *
+ * The paper keeps 66 bytes a connection, 16 of them the bitmap: two bits a slot, for a slot that is
+ * empty, received, the tail of a message, or a tail that raises a completion. Here the bitmap has
+ * as many (fixed-bitmap.h) and tells no two kinds of tails apart: all messages of a NIC have one
+ * verb. What a simulated sender has beside it is not hardware, and larger.
+ *
  * Ours, where the paper as we know it says nothing: what is known to have arrived is not repeated;
  * a packet refused again during a recovery goes once more when the cumulative point has moved; a
  * timeout halves the window and takes all that is missing for lost; repeats reach no further than
