@@ -246,6 +246,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     std::string ConfigureOrdering();
     std::string ConfigurePool();
     std::string ConfigureBitmap();
+    void ConfigureTimeouts();
     std::string ConfigurePipelines();
     std::string ConfigureStaging();
     void RequireConfigured();
@@ -308,6 +309,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     uint32_t m_mtu;
     uint32_t m_flatOverhead;
     uint32_t m_window;
+    uint32_t m_orderingWindow;
     uint32_t m_ackEvery;
     uint32_t m_sackEvery;
     uint32_t m_retryLimit;
@@ -334,6 +336,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     Time m_irnRtoLow;
     Time m_irnRtoHigh;
     uint32_t m_irnRtoLowPackets;
+    bool m_irnGoBack;
     Time m_alphaInterval;
     Time m_decreaseInterval;
     Time m_increaseInterval;

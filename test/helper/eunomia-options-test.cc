@@ -209,6 +209,8 @@ const std::vector<Good> g_good = {
     {"--window=64KiB", [](const O &o) { return o.window == "65536"; }},
     {"--window=0", [](const O &o) { return o.window == "0"; }},
     {"--transport=irn", [](const O &o) { return o.transport == "irn" && o.window == "bdp"; }},
+    {"--transport=ddp-gbn",
+     [](const O &o) { return o.transport == "ddp-gbn" && o.window == "bdp"; }},
     {"--pfc=off", [](const O &o) { return !o.pfc; }},
     {"--buffer=1", [](const O &o) { return o.bufferBytes == 1; }},
     {"--mtu=256", [](const O &o) { return o.mtu == 256; }},

@@ -26,6 +26,7 @@ struct eun_transport {
     const char *summary;       /**< one line for --help */
     bool tolerates_reordering; /**< carries the ordering header; a WRITE packet its own RETH */
     enum eun_ordering ordering;
+    bool short_timeouts; /**< its timeouts are IRN's two, not the one of RC */
     /** Receiver: a data packet of the QP arrived. */
     void (*receive)(struct eun_receiver *rx, struct eun_receiver_env *env,
                     const struct eun_data *packet, int64_t now, struct eun_rx_verdict *out);
@@ -39,6 +40,8 @@ struct eun_transport {
 extern const struct eun_transport eun_transport_gbn;
 extern const struct eun_transport eun_transport_eunomia;
 extern const struct eun_transport eun_transport_irn;
+extern const struct eun_transport eun_transport_ddp;
+extern const struct eun_transport eun_transport_ddp_gbn;
 
 /** All of them, NULL at the end; the first is the default. */
 extern const struct eun_transport *const eun_transports[];

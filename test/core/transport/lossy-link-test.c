@@ -460,8 +460,9 @@ static void draw_channel(struct run *run)
 
 static const struct eun_transport *draw_transport(struct test_random *r)
 {
-    const uint32_t kind = test_below(r, 10);
-    return kind < 6 ? &eun_transport_eunomia : kind < 8 ? &eun_transport_irn : &eun_transport_gbn;
+    static const struct eun_transport *const others[] = {
+        &eun_transport_irn, &eun_transport_gbn, &eun_transport_ddp, &eun_transport_ddp_gbn};
+    return test_chance(r, 60) ? &eun_transport_eunomia : others[test_below(r, 4)];
 }
 
 /** Windows in packets, a timeout for few packets: any transport may have them. */
@@ -489,6 +490,7 @@ static void draw_settings(struct run *run)
     run->tx_env.window_bytes = test_chance(r, 70) ? 0 : test_between(r, 1, 30 * run->tx_env.mtu);
     draw_limits(run);
     run->tx_env.retry_limit = 100000;
+    run->tx_env.irn_go_back = test_chance(r, 30);
     run->tx_env.gate = (enum eun_gate)test_below(r, 3);
     run->tx_env.gate_scope_message = test_chance(r, 50);
     run->layer_config = (struct eun_reorder_config){.blocks = blocks[test_below(r, 7)],
