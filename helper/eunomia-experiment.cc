@@ -250,6 +250,8 @@ void EunomiaExperiment::SetCompatibility()
     SetDefault("EunomiaSwitch::Headroom", static_cast<uint64_t>(wire) + 2 * CONWEAVE_FRAME);
     SetDefault("EunomiaSwitch::ResumeOffset", "16");
     SetDefault("EunomiaSwitch::PauseTime", "5us");
+    SetDefault("EunomiaSwitch::CongaSample", 4);
+    SetDefault("EunomiaNic::IrnGoBack", "true");
     if (m_options.pfc) {
         // Nothing is lost, so its IRN has no timer.
         SetDefault("EunomiaNic::IrnRtoLow", NO_TIMEOUT);
