@@ -111,6 +111,7 @@ static void a_refused_packet_goes_again_when_there_may_be_room(void **state)
     is_idle(&e);
     answer(&e, test_nack(EUN_NACK_HELD, 4, 13));
     answer(&e, test_nack(EUN_NACK_SEQUENCE, 4, 13));
+    answer(&e, test_ack(6));
     is_idle(&e);
     ends_free(&e);
 }
