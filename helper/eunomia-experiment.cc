@@ -290,6 +290,8 @@ void EunomiaExperiment::SetCompatibility()
     SetDefault("EunomiaSwitch::ConweaveAbort", "false");
     SetDefault("EunomiaSwitch::ConweaveTimerClears", "false");
     SetDefault("EunomiaSwitch::ConweaveBuffer", "false");
+    SetDefault("EunomiaSwitch::CongaSample", 4);
+    SetDefault("EunomiaNic::IrnGoBack", "true");
     if (m_options.pfc) {
         // Nothing is lost, so its IRN has no timer.
         SetDefault("EunomiaNic::IrnRtoLow", NO_TIMEOUT);

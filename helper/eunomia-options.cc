@@ -134,7 +134,7 @@ EunomiaOptions::EunomiaOptions()
           {"transport", "eunomia", "transport: " + Join(Names(eun_transports))},
           {"cc", "dcqcn", "congestion control: " + Join(Names(eun_ccs)) + "; mprdma: none"},
           {"window", "off",
-           "cap on a QP's payload in flight: off, bdp, or bytes; irn: bdp or bytes"},
+           "cap on a QP's payload in flight: off, bdp, or bytes; irn, ddp, ddp-gbn: bdp or bytes"},
           {"pfc", "on", "on, off"},
           {"buffer", "9MiB", "shared buffer of a switch"},
           {"mtu", "1024", "payload bytes a packet, 256..9000 (1000 with conweave-ns3)"},

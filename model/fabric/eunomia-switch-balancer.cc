@@ -67,7 +67,13 @@ TypeId EunomiaSwitch::AddPathAttributes(TypeId tid)
                       "(conweave-ns3: 500 us; SIGCOMM 2014: 10 ms).",
                       TimeValue(PicoSeconds(eun_lb_defaults.conga_aging_ps)),
                       MakeTimeAccessor(&EunomiaSwitch::m_congaAging),
-                      MakeTimeChecker(NanoSeconds(1)));
+                      MakeTimeChecker(NanoSeconds(1)))
+        .AddAttribute("CongaSample",
+                      "conga: compares only so many adjacent uplinks, the first of them drawn; 0: "
+                      "all, as in SIGCOMM 2014 (conweave-ns3: 4).",
+                      UintegerValue(eun_lb_defaults.conga_sample),
+                      MakeUintegerAccessor(&EunomiaSwitch::m_congaSample),
+                      MakeUintegerChecker<uint32_t>());
 }
 
 TypeId EunomiaSwitch::AddDeflectAttributes(TypeId tid)
@@ -246,6 +252,7 @@ eun_lb_params EunomiaSwitch::BalancerParams() const
     params.dre_alpha = m_dreAlpha;
     params.conga_bits = m_congaBits;
     params.conga_aging_ps = m_congaAging.GetTimeStep();
+    params.conga_sample = m_congaSample;
     params.deflect_hops = m_deflectHops;
     params.deflect_bytes = m_deflectThreshold;
     params.elephant_bytes = m_elephantBytes;

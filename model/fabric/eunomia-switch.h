@@ -211,6 +211,7 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
     double m_dreAlpha;
     uint32_t m_congaBits;
     Time m_congaAging;
+    uint32_t m_congaSample;
     uint32_t m_deflectHops;
     uint32_t m_deflectThreshold;
     uint8_t m_deflectPriority;

@@ -78,8 +78,8 @@ TypeId EunomiaNic::AddTransportAttributes(TypeId tid)
                       MakeUintegerChecker<uint32_t>())
         .AddAttribute(
             "Window",
-            "Most payload bytes that a QP has in flight; 0: no limit. Transport irn needs "
-            "one of up to 4096 packets.",
+            "Most payload bytes that a QP has in flight; 0: no limit. Transports irn, ddp and "
+            "ddp-gbn need one of up to 4096 packets.",
             UintegerValue(0), MakeUintegerAccessor(&EunomiaNic::m_window),
             MakeUintegerChecker<uint32_t>())
         .AddAttribute("AckEvery", "In-order packets that one ACK covers.", UintegerValue(1),
@@ -108,6 +108,11 @@ TypeId EunomiaNic::AddTransportAttributes(TypeId tid)
                       "Packets in flight up to which IrnRtoLow holds; 0: IrnRtoHigh always.",
                       UintegerValue(3), MakeUintegerAccessor(&EunomiaNic::m_irnRtoLowPackets),
                       MakeUintegerChecker<uint32_t>())
+        .AddAttribute("IrnGoBack",
+                      "Transport irn repeats all that is not known to have arrived once a packet "
+                      "comes early, as in conweave-ns3 (core/transport/transport-irn.c).",
+                      BooleanValue(false), MakeBooleanAccessor(&EunomiaNic::m_irnGoBack),
+                      MakeBooleanChecker())
         .AddAttribute(
             "RetryLimit",
             "Timeouts in a row without progress before the QP fails. Transport irn, whose "
@@ -139,6 +144,13 @@ TypeId EunomiaNic::AddOrderingAttributes(TypeId tid)
         .AddAttribute("QpCap", "PSNs that a QP may hold ahead of its cumulative point.",
                       UintegerValue(256), MakeUintegerAccessor(&EunomiaNic::m_qpCap),
                       MakeUintegerChecker<uint32_t>(1, EUN_HD_CAP_MAX))
+        .AddAttribute(
+            "OrderingWindow",
+            "irn, ddp, ddp-gbn: packets that the bitmap of a QP covers, rounded up to 64, "
+            "up to 4096; what comes further ahead is dropped and NACKed. 0: as many as "
+            "the Window. What NICs have is not public.",
+            UintegerValue(0), MakeUintegerAccessor(&EunomiaNic::m_orderingWindow),
+            MakeUintegerChecker<uint32_t>(0, EUN_FIXED_CAP_MAX))
         .AddAttribute("Reserve",
                       "Free blocks of the pool that only QPs which begin to reorder may take.",
                       UintegerValue(0), MakeUintegerAccessor(&EunomiaNic::m_reserve),
@@ -290,21 +302,30 @@ std::string EunomiaNic::ConfigureBitmap()
                std::to_string(EUN_FIXED_CAP_MAX) + " packets, which its bitmap is for; " +
                std::to_string(m_window) + " bytes are " + std::to_string(packets);
     }
+    const uint64_t covered = m_orderingWindow ? m_orderingWindow : packets;
     NS_ABORT_MSG_UNLESS(
-        eun_fixed_shape_init(&m_shape, static_cast<uint32_t>((packets + 63) / 64 * 64)),
+        eun_fixed_shape_init(&m_shape, static_cast<uint32_t>((covered + 63) / 64 * 64)),
         "the window was checked");
     m_rxEnv.fixed = &m_shape;
     m_txEnv.cap_psns = m_shape.cap;
     m_txEnv.window_psns = static_cast<uint32_t>(packets);
+    if (m_transport->short_timeouts) {
+        ConfigureTimeouts();
+    }
+    return "";
+}
+
+void EunomiaNic::ConfigureTimeouts()
+{
     m_txEnv.rto_ps = m_irnRtoHigh.GetTimeStep();
     m_txEnv.rto_low_ps = m_irnRtoLow.GetTimeStep();
     m_txEnv.rto_low_packets = m_irnRtoLowPackets;
+    m_txEnv.irn_go_back = m_irnGoBack;
     // A QP gives up after as long a silence as with the one timeout of the other transports.
     const int64_t shortest = std::min(m_txEnv.rto_ps, m_txEnv.rto_low_ps);
     const int64_t more = std::max<int64_t>(1, m_rto.GetTimeStep() / shortest);
     m_txEnv.retry_limit = static_cast<uint32_t>(
         std::min<int64_t>(UINT32_MAX, std::min<int64_t>(UINT32_MAX, more) * m_retryLimit));
-    return "";
 }
 
 std::string EunomiaNic::ConfigurePool()

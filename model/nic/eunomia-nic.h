@@ -271,6 +271,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     std::string ConfigurePool();
     std::string ConfigureBitmap();
     std::string ConfigureMprdma();
+    void ConfigureTimeouts();
     std::string ConfigurePipelines();
     std::string ConfigureStaging();
     void RequireConfigured();
@@ -339,6 +340,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     uint32_t m_mtu;
     uint32_t m_flatOverhead;
     uint32_t m_window;
+    uint32_t m_orderingWindow;
     uint32_t m_ackEvery;
     uint32_t m_sackEvery;
     uint32_t m_retryLimit;
@@ -378,6 +380,7 @@ class EunomiaNic : public Object, public EunomiaPortOwner, public EunomiaNicPipe
     Time m_irnRtoLow;
     Time m_irnRtoHigh;
     uint32_t m_irnRtoLowPackets;
+    bool m_irnGoBack;
     uint32_t m_mprdmaBitmap;
     uint32_t m_mprdmaInitialWindow;
     uint32_t m_mprdmaDelta;

@@ -67,6 +67,13 @@ class SchemesCase : public TestCase {
             {"--transport=mprdma", "--verb=write", "--qp=pair"},
             {"--transport=mprdma", "--pfc=off", "--buffer=60KB", "--window=64KB"},
             {"--transport=mprdma", "--verb=write-imm", "--pfc=off", "--buffer=60KB"},
+            {"--lb=adaptive", "--transport=ddp", "--verb=write"},
+            {"--lb=adaptive", "--transport=ddp-gbn", "--pfc=off", "--buffer=60KB"},
+            {"--lb=deflect", "--ns3::EunomiaSwitch::DeflectThreshold=5000"},
+            {"--lb=deflect", "--pfc=off", "--buffer=60KB",
+             "--ns3::EunomiaSwitch::DeflectThreshold=5000"},
+            {"--lb=elephant-spray", "--ns3::EunomiaSwitch::ElephantQueue=5000"},
+            {"--lb=conga", "--transport=gbn", "--compat=conweave-ns3"},
             {"--lb=ecmp", "--transport=gbn", "--mtu=4096", "--linkRate=2400Gbps",
              "--linkDelay=300ns"},
             {"--lb=ecmp", "--transport=gbn", "--window=10KB", "--linkRate=123.456789Gbps"},
@@ -544,12 +551,14 @@ class IrnCase : public TestCase {
         NS_TEST_EXPECT_MSG_GT(bdp, 100'000, "100 Gb/s for 8 us and more");
         Has(plain, "Window", std::to_string(bdp));
         Has(plain, "IrnRtoLow", "+1e+08ps");
+        Has(plain, "IrnGoBack", "false");
         // 128 PSNs, two bits each, in the one slot that a flow needs.
         NS_TEST_EXPECT_MSG_EQ(EunomiaTestNumber(plain, "bytes_peak"), 32, "bitmap");
         Has(Summary({"--lb=ecmp", "--window=20KB"}), "Window", "20000");
         const std::string theirs = Summary({"--lb=ecmp", "--compat=conweave-ns3"});
         Has(theirs, "Window", "104000");
         Has(theirs, "IrnRtoLow", "+1e+17ps");
+        Has(theirs, "IrnGoBack", "true");
         Has(Summary({"--lb=ecmp", "--compat=conweave-ns3", "--pfc=off"}), "IrnRtoHigh",
             "+3.2e+08ps");
     }

@@ -211,6 +211,8 @@ const std::vector<Good> g_good = {
     {"--transport=irn", [](const O &o) { return o.transport == "irn" && o.window == "bdp"; }},
     {"--transport=mprdma",
      [](const O &o) { return o.cc == "none" && o.lb == "ecmp" && o.window == "off"; }},
+    {"--transport=ddp-gbn",
+     [](const O &o) { return o.transport == "ddp-gbn" && o.window == "bdp"; }},
     {"--pfc=off", [](const O &o) { return !o.pfc; }},
     {"--buffer=1", [](const O &o) { return o.bufferBytes == 1; }},
     {"--mtu=256", [](const O &o) { return o.mtu == 256; }},

@@ -59,6 +59,7 @@ struct eun_lb_params {
     double dre_alpha;           /**< share that it forgets each T, 0.001..1 */
     uint32_t conga_bits;        /**< Q: bits of a congestion level, 1..3 */
     int64_t conga_aging_ps;     /**< a reported level counts that long, > 0 */
+    uint32_t conga_sample;      /**< adjacent uplinks that are compared; 0: all */
     uint32_t deflect_hops;      /**< a frame that took that many links is not deflected, 0..240 */
     uint32_t deflect_bytes;     /**< a queue that a frame would make longer is full; at 100 Gb/s */
     uint32_t elephant_bytes;    /**< a flow that sent that many is sprayed; UINT32_MAX: none is */

@@ -120,12 +120,19 @@ static uint32_t path_level(struct conga *s, const struct eun_lb_packet *packet,
     return aged || t->level < local ? local : t->level;
 }
 
-/** The best path; among several the one that the flow took last, else one at random. */
+/**
+ * The best path; among several the one that the flow took last, else one at random. Of a sample,
+ * the first way is drawn so that all of it exist: those at either end are compared less often.
+ */
 static uint32_t best_way(struct conga *s, const struct eun_lb_packet *packet,
                          const struct eun_lb_view *view, uint32_t last)
 {
-    uint32_t best = UINT32_MAX, way = 0, equals = 0;
-    for (uint32_t i = 0; i < view->count; i++) {
+    uint32_t best = UINT32_MAX, way = 0, equals = 0, first = 0, end = view->count;
+    if (s->params.conga_sample > 0 && s->params.conga_sample < view->count) {
+        first = eun_rng_below(&s->rng, view->count - s->params.conga_sample + 1u);
+        end = first + s->params.conga_sample;
+    }
+    for (uint32_t i = first; i < end; i++) {
         const uint32_t level = path_level(s, packet, view, i);
         if (level > best)
             continue;
@@ -134,7 +141,7 @@ static uint32_t best_way(struct conga *s, const struct eun_lb_packet *packet,
         if (eun_rng_below(&s->rng, equals) == 0)
             way = i;
     }
-    if (last < view->count && path_level(s, packet, view, last) == best)
+    if (first <= last && last < end && path_level(s, packet, view, last) == best)
         return last;
     return way;
 }

@@ -37,6 +37,15 @@ void eun_receiver_acknowledge_prefix(struct eun_receiver *rx, uint32_t ack_every
                                      const struct eun_data *packet, struct eun_rx_verdict *out);
 
 /**
+ * A receiver with EUN_ORDERING_FIXED takes `packet`. Fills all of `*out`, with the answers that are
+ * the same for all of them: to a packet from below the prefix, to one that moves it, and a NACK
+ * (EUN_NACK_CAP) to one past the bitmap. True where `packet` lies ahead and is kept, now or since
+ * before (EUN_RX_DUPLICATE): what to say of that is the policy's business.
+ */
+bool eun_receiver_take_fixed(struct eun_receiver *rx, const struct eun_receiver_env *env,
+                             const struct eun_data *packet, struct eun_rx_verdict *out);
+
+/**
  * From here on `rx`, to which packets came ahead of the prefix, holds none and works as go-back-N:
  * until the cumulative point has passed the farthest of them.
  */

@@ -73,6 +73,38 @@ void eun_receiver_acknowledge_prefix(struct eun_receiver *rx, uint32_t ack_every
         rx->ahead = false;
 }
 
+bool eun_receiver_take_fixed(struct eun_receiver *rx, const struct eun_receiver_env *env,
+                             const struct eun_data *packet, struct eun_rx_verdict *out)
+{
+    *out = (struct eun_rx_verdict){0};
+    if (eun_psn_before(packet->psn, rx->expected)) {
+        out->disposition = EUN_RX_DUPLICATE;
+        eun_receiver_answer(rx, EUN_FEEDBACK_ACK, EUN_NACK_SEQUENCE, packet->psn, out);
+        return false;
+    }
+    if (packet->psn != rx->expected)
+        eun_receiver_note_ahead(rx, packet->psn, out);
+    const struct eun_hd_outcome bits =
+        eun_fixed_arrive(env->fixed, rx->bitmap, rx->expected, packet->psn, packet->last);
+    switch (bits.verdict) {
+    case EUN_HD_ADVANCED:
+        out->disposition = EUN_RX_ACCEPTED;
+        out->advanced = bits.advanced;
+        out->completed = out->visible = bits.lasts;
+        rx->expected += bits.advanced;
+        rx->msn = (rx->msn + bits.lasts) & EUN_MSN_MASK;
+        eun_receiver_acknowledge_prefix(rx, env->ack_every, packet, out);
+        return false;
+    case EUN_HD_CAP:
+        out->disposition = EUN_RX_REFUSED;
+        eun_receiver_answer(rx, EUN_FEEDBACK_NACK, EUN_NACK_CAP, packet->psn, out);
+        return false;
+    default:
+        out->disposition = bits.verdict == EUN_HD_HELD ? EUN_RX_HELD : EUN_RX_DUPLICATE;
+        return true;
+    }
+}
+
 /** The NACK of go-back-N, and when it may be repeated. */
 static void nack_gap(struct eun_receiver *rx, const struct eun_receiver_env *env, uint32_t psn,
                      enum eun_nack_reason reason, int64_t now, struct eun_rx_verdict *out)

@@ -36,6 +36,7 @@ struct eun_sender_env {
     int64_t rto_ps;        /**< retransmission timeout; see eun_sender_deadline() */
     int64_t rto_low_ps;    /**< timeout while no more than `rto_low_packets` are in flight, ... */
     uint32_t rto_low_packets; /**< ... which is never where this is 0 */
+    bool irn_go_back;     /**< IRN as conweave-ns3 has it, for comparison; see transport-irn.c */
     uint32_t retry_limit; /**< timeouts in a row without progress at which the QP fails; 0 as 1 */
     enum eun_gate gate;
     bool gate_scope_message; /**< sender gate looks at the message only, not at the QP */

@@ -14,47 +14,38 @@
  * sends, is lost like any other. After a timeout everything that is not known to have arrived
  * counts as lost, as in conweave-ns3: with a repeat of the first packet alone, a lost tail would
  * take a timeout a packet.
+ *
+ * With `irn_go_back` the sender does as conweave-ns3's (rdma-hw.cc): the first such NACK takes it
+ * back to the cumulative point, from where it repeats all that has been sent and is not known to
+ * have arrived, what is under way above the highest PSN that arrived as well. An answer of a
+ * receiver that holds nothing ends the recovery, so the next NACK begins another one, wherever that
+ * point is.
  */
 #include "transport.h"
 
 #include "receiver-internal.h"
 #include "sender-internal.h"
 
-static void advance(struct eun_receiver *rx, const struct eun_receiver_env *env,
-                    const struct eun_data *packet, const struct eun_hd_outcome *bits,
-                    struct eun_rx_verdict *out)
-{
-    eun_receiver_advance(rx, bits, out);
-    eun_receiver_acknowledge_prefix(rx, env->ack_every, packet, out);
-}
-
 static void receive(struct eun_receiver *rx, struct eun_receiver_env *env,
                     const struct eun_data *packet, int64_t now, struct eun_rx_verdict *out)
 {
     (void)now;
-    *out = (struct eun_rx_verdict){0};
-    if (eun_psn_before(packet->psn, rx->expected)) {
-        out->disposition = EUN_RX_DUPLICATE;
-        eun_receiver_answer(rx, EUN_FEEDBACK_ACK, EUN_NACK_SEQUENCE, packet->psn, out);
-        return;
-    }
-    if (packet->psn != rx->expected)
-        eun_receiver_note_ahead(rx, packet->psn, out);
-    const struct eun_hd_outcome bits =
-        eun_fixed_arrive(env->fixed, rx->bitmap, rx->expected, packet->psn, packet->last);
-    switch (bits.verdict) {
-    case EUN_HD_ADVANCED:
-        advance(rx, env, packet, &bits, out);
-        break;
-    case EUN_HD_CAP:
-        out->disposition = EUN_RX_REFUSED;
-        eun_receiver_answer(rx, EUN_FEEDBACK_NACK, EUN_NACK_CAP, packet->psn, out);
-        break;
-    default:
-        out->disposition = bits.verdict == EUN_HD_HELD ? EUN_RX_HELD : EUN_RX_DUPLICATE;
+    if (eun_receiver_take_fixed(rx, env, packet, out))
         eun_receiver_answer(rx, EUN_FEEDBACK_NACK, EUN_NACK_HELD, packet->psn, out);
-        break;
-    }
+}
+
+/** As note_held(), with `irn_go_back`. `psn` is outstanding. */
+static void go_back_once(struct eun_sender *tx, const struct eun_sender_env *env, uint32_t psn,
+                         int64_t now)
+{
+    /* What was held then has been passed: the answer that said so was a plain ACK there. */
+    if (tx->board.count == 0)
+        tx->recovering = false;
+    eun_sender_note_sack(tx, env, psn, now);
+    if (tx->recovering)
+        return;
+    eun_sender_begin_recovery(tx);
+    eun_sender_sweep_to(tx, tx->nxt);
 }
 
 /** `psn` came ahead of its turn, which tells of loss where una is still missing. */
@@ -64,6 +55,10 @@ static void note_held(struct eun_sender *tx, const struct eun_sender_env *env, u
     const uint32_t ahead = psn - tx->una;
     if (ahead == 0 || ahead >= tx->nxt - tx->una)
         return;
+    if (env->irn_go_back) {
+        go_back_once(tx, env, psn, now);
+        return;
+    }
     eun_sender_note_sack(tx, env, psn, now);
     const uint32_t end = tx->board.count > 0 ? tx->sacked_end : tx->una + 1u;
     const bool begins = !tx->recovering && !eun_sender_is_sweeping(tx);
@@ -95,6 +90,7 @@ const struct eun_transport eun_transport_irn = {
     .summary = "IRN: a window of one BDP, a bitmap as long, and only what is missing is sent again",
     .tolerates_reordering = true,
     .ordering = EUN_ORDERING_FIXED,
+    .short_timeouts = true,
     .receive = receive,
     .feedback = feedback,
     .timeout = timeout,

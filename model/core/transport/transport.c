@@ -4,8 +4,13 @@
 #include <stddef.h>
 #include <string.h>
 
-const struct eun_transport *const eun_transports[] = {
-    &eun_transport_eunomia, &eun_transport_gbn, &eun_transport_irn, &eun_transport_mprdma, NULL};
+const struct eun_transport *const eun_transports[] = {&eun_transport_eunomia,
+                                                      &eun_transport_gbn,
+                                                      &eun_transport_irn,
+                                                      &eun_transport_mprdma,
+                                                      &eun_transport_ddp,
+                                                      &eun_transport_ddp_gbn,
+                                                      NULL};
 
 const struct eun_transport *eun_transport_find(const char *name)
 {

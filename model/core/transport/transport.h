@@ -49,6 +49,7 @@ struct eun_transport {
     const char *summary;       /**< one line for --help */
     bool tolerates_reordering; /**< carries the ordering header; a WRITE packet its own RETH */
     enum eun_ordering ordering;
+    bool short_timeouts; /**< its timeouts are IRN's two, not the one of RC */
     /** It decides itself how much is under way: congestion control of its own, and no other. */
     bool own_congestion_control;
     /** A packet's path is its choice, by UDP source port; every answer names packet and path. */
@@ -68,6 +69,8 @@ extern const struct eun_transport eun_transport_gbn;
 extern const struct eun_transport eun_transport_eunomia;
 extern const struct eun_transport eun_transport_irn;
 extern const struct eun_transport eun_transport_mprdma;
+extern const struct eun_transport eun_transport_ddp;
+extern const struct eun_transport eun_transport_ddp_gbn;
 
 /** All of them, NULL at the end; the first is the default. */
 extern const struct eun_transport *const eun_transports[];

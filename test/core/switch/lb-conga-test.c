@@ -205,6 +205,52 @@ static void a_flow_moves_after_a_gap_and_for_a_better_way(void **state)
     }
 }
 
+/**
+ * A sample of two of four: the first way is drawn from three, so the ways in the middle are in two
+ * of three samples and those at the ends in one. Unloaded, a way of the sample is drawn.
+ */
+static void a_sample_is_of_adjacent_ways(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 60000 };
+    struct test_random r = test_random_start(138);
+    const struct eun_lb_network net = network();
+    struct eun_lb_params p = params();
+    uint32_t count[WAYS] = {0};
+    p.conga_sample = 2;
+    p.flowlet_timeout_ps = 0;
+    start(test_random_next(&r));
+    assert_null(eun_balancer_conga.configure(leaf[0].words, &p, &net));
+    for (uint32_t i = 0; i < ROUNDS; i++)
+        count[choose(0, 1, (uint32_t)test_random_next(&r), US + i)]++;
+    for (int way = 0; way < WAYS; way++) {
+        const double share = way == 0 || way == 3 ? 1.0 / 6 : 2.0 / 6;
+        const double deviation = sqrt(ROUNDS * share * (1 - share));
+        assert_true(fabs(count[way] - ROUNDS * share) < TEST_Z * deviation);
+    }
+    /* All but way 0 are loaded: two of three samples do not know it. */
+    for (uint32_t way = 1; way < WAYS; way++)
+        carry(0, 1, way, 3 * LOAD, 2 * US);
+    memset(count, 0, sizeof count);
+    for (uint32_t i = 0; i < ROUNDS; i++)
+        count[choose(0, 1, (uint32_t)test_random_next(&r), 2 * US + i)]++;
+    assert_true(fabs(count[0] - ROUNDS / 3.0) < TEST_Z * sqrt(ROUNDS * 2.0 / 9));
+    /* A sample as large as the group, or larger, is all of it. */
+    for (p.conga_sample = 4; p.conga_sample <= 5; p.conga_sample++) {
+        assert_null(eun_balancer_conga.configure(leaf[0].words, &p, &net));
+        for (uint32_t i = 0; i < 100; i++)
+            assert_int_equal(choose(0, 1, (uint32_t)test_random_next(&r), 3 * US + i), 0);
+    }
+    /* A flow's last way counts where it is in the sample only. */
+    p.conga_sample = 1;
+    start(test_random_next(&r));
+    assert_null(eun_balancer_conga.configure(leaf[0].words, &p, &net));
+    memset(count, 0, sizeof count);
+    for (uint32_t i = 0; i < ROUNDS; i++)
+        count[choose(0, 1, 9, US + 10 * (int64_t)i)]++;
+    test_assert_uniform(count, WAYS);
+}
+
 static void networks_that_do_not_fit_are_refused(void **state)
 {
     (void)state;
@@ -235,6 +281,7 @@ int main(void)
         cmocka_unit_test(the_least_of_the_maxima_wins),
         cmocka_unit_test(reports_take_turns),
         cmocka_unit_test(a_flow_moves_after_a_gap_and_for_a_better_way),
+        cmocka_unit_test(a_sample_is_of_adjacent_ways),
         cmocka_unit_test(networks_that_do_not_fit_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

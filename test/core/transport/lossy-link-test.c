@@ -503,10 +503,10 @@ static void draw_channel(struct run *run)
 
 static const struct eun_transport *draw_transport(struct test_random *r)
 {
-    const uint32_t kind = test_below(r, 12);
-    if (kind < 6)
-        return &eun_transport_eunomia;
-    return kind < 8 ? &eun_transport_irn : kind < 10 ? &eun_transport_mprdma : &eun_transport_gbn;
+    static const struct eun_transport *const others[] = {&eun_transport_irn, &eun_transport_gbn,
+                                                         &eun_transport_mprdma, &eun_transport_ddp,
+                                                         &eun_transport_ddp_gbn};
+    return test_chance(r, 50) ? &eun_transport_eunomia : others[test_below(r, 5)];
 }
 
 /** A window of its own, and in place of the gate perhaps synchronise packets. */
@@ -551,6 +551,7 @@ static void draw_settings(struct run *run)
     run->own_windows = test_chance(r, 30);
     draw_limits(run);
     run->tx_env.retry_limit = 100000;
+    run->tx_env.irn_go_back = test_chance(r, 30);
     run->tx_env.gate = (enum eun_gate)test_below(r, 3);
     run->tx_env.gate_scope_message = test_chance(r, 50);
     if (run->transport->pacing)

@@ -466,9 +466,64 @@ static void every_loss_pattern_is_repaired_exactly(void **state)
     }
 }
 
+/* As conweave-ns3. */
+
+/** The first NACK repeats all that is not SACKed, also above the highest PSN that came. */
+static void with_go_back_all_is_repeated_once(void **state)
+{
+    (void)state;
+    struct ends e;
+    ends_init(&e, 30, 0u - 7u);
+    e.tx_env.irn_go_back = true;
+    sends_new(&e, 0, 12);
+    ack(&e, 2);
+    nack(&e, 2, 4);
+    sends_again(&e, 2);
+    sends_again(&e, 3);
+    nack(&e, 2, 6);
+    nack(&e, 2, 9);
+    static const uint32_t rest[] = {5, 7, 8, 10, 11};
+    for (int i = 0; i < 5; i++)
+        sends_again(&e, rest[i]);
+    sends_new(&e, 12, 14);
+    nack(&e, 2, 12);
+    nack(&e, 5, 13);
+    sends_new(&e, 14, 15);
+    test_validate(e.tx);
+    eun_sender_free(e.tx);
+}
+
+/** Once all that was held is passed the recovery is over, though not all of that time is. */
+static void with_go_back_a_plain_ack_ends_the_recovery(void **state)
+{
+    (void)state;
+    struct ends e;
+    ends_init(&e, 30, 5);
+    e.tx_env.irn_go_back = true;
+    sends_new(&e, 0, 10);
+    nack(&e, 1, 3);
+    sends_again(&e, 1);
+    sends_again(&e, 2);
+    sends_again(&e, 4);
+    ack(&e, 4);
+    assert_true(e.tx->recovering);
+    nack(&e, 4, 6);
+    sends_again(&e, 4);
+    sends_again(&e, 5);
+    for (uint32_t psn = 7; psn < 10; psn++)
+        sends_again(&e, psn);
+    nack(&e, 4, 7);
+    nack(&e, 5, 8);
+    sends_new(&e, 10, 30);
+    is_idle(&e);
+    eun_sender_free(e.tx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(with_go_back_all_is_repeated_once),
+        cmocka_unit_test(with_go_back_a_plain_ack_ends_the_recovery),
         cmocka_unit_test(early_packets_are_nacked),
         cmocka_unit_test(acks_are_coalesced_in_order_only),
         cmocka_unit_test(a_packet_past_the_bitmap_is_refused),
