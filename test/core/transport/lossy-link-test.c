@@ -662,12 +662,16 @@ static void dispatch(struct run *run, const struct event *event)
     }
 }
 
-/** Without loss, and in order, nothing is sent twice, unless the gate itself makes gaps. */
+/**
+ * Without loss, and in order, nothing is sent twice, unless the gate itself makes gaps, or a window
+ * begins while packets are under way that did not ask for the ACK that it now waits for.
+ */
 static bool is_quiet(const struct run *run)
 {
     const struct channel *c = &run->channel;
     return c->loss == 0 && c->nack_loss == 0 && c->duplicates == 0 && c->jitter == 0 &&
            c->pause_until == 0 && c->corrupted == 0 &&
+           !(run->own_windows && run->rx_env.ack_every > 1) &&
            !(run->transport->tolerates_reordering && run->tx_env.gate == EUN_GATE_SENDER);
 }
 
