@@ -364,6 +364,8 @@ class BottleneckCase : public TestCase {
         }
         const double jain = sum * sum / (senders * squares);
         const double most = SPAN * 1e-12 * 100e9 / 8 * MTU / (MTU + 62 + 8 + 20);
+        std::cout << senders << " flows into one port: Jain's index " << jain << ", " << sum / most
+                  << " of its rate\n";
         NS_TEST_EXPECT_MSG_GT(jain, 0.9, senders << " flows are equal");
         NS_TEST_EXPECT_MSG_GT(sum / most, 0.9, senders << " flows use the port");
         NS_TEST_EXPECT_MSG_EQ(fabric.GetTotals().pauses, 0, "and pause nobody");
