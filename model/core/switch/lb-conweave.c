@@ -28,7 +28,9 @@
  *   other one has it: the present epoch is over.
  * "Just now" is half of `inactive_ps`: a silence of that length at the sender may look shorter or
  * longer here as delays change.
- * As published, a flow whose CLEAR was lost keeps its path until it falls silent (section 3.2.3).
+ * The paths drawn may be equal, or the one that the flow is on: then it measures that one again.
+ * Times of sending are those of a packet's arrival at its first switch, before any queue. As
+ * published, a flow whose CLEAR was lost keeps its path until it falls silent (section 3.2.3).
  */
 #include "balancer.h"
 #include "conweave.h"
