@@ -191,6 +191,7 @@ void EunomiaExperiment::SetDefaults()
     SetDefault("EunomiaLink::Delay", Picoseconds(o.linkDelayPs));
     SetDefault("EunomiaSwitch::Balancer", o.lb);
     SetDefault("EunomiaSwitch::Pfc", o.pfc ? "true" : "false");
+    SetDefault("EunomiaSwitch::ConweaveResumeExtra", o.pfc ? "64us" : "16us");
     SetDefault("EunomiaSwitch::BufferSize", o.bufferBytes);
     SetDefault("EunomiaSwitch::LosslessMask", m_priorities);
     SetDefault("EunomiaNic::Transport", o.transport);

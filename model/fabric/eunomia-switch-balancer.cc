@@ -145,8 +145,9 @@ TypeId EunomiaSwitch::AddConweaveAttributes(TypeId tid)
                       MakeTimeChecker(Time(0)))
         .AddAttribute("ConweaveResumeExtra",
                       "conweave: held frames go on so long after the time at which the tail of "
-                      "the old path should have come, 0 or more (SIGCOMM 2023: 16 us, 64 us for "
-                      "lossless networks; conweave-ns3: 16 us).",
+                      "the old path should have come, 0 or more (SIGCOMM 2023: 64 us in lossless "
+                      "networks, else 16 us, which eunomia-sim sets with --pfc=off; conweave-ns3: "
+                      "16 us).",
                       TimeValue(PicoSeconds(d.resume_extra_ps)),
                       MakeTimeAccessor(&EunomiaSwitch::m_conweaveResumeExtra),
                       MakeTimeChecker(Time(0)))

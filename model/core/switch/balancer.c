@@ -25,7 +25,7 @@ const struct eun_lb_params eun_lb_defaults = {
         {
             .reply_extra_ps = 4000000,
             .path_busy_ps = 8000000,
-            .resume_extra_ps = 16000000,
+            .resume_extra_ps = 64000000,
             .resume_default_ps = 200000000,
             .inactive_ps = 300000000,
             .queues_per_port = 31,
