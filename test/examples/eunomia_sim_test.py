@@ -171,6 +171,10 @@ SCHEMES = [
     ("drill", "eunomia", "send"),
     ("letflow", "gbn", "send"),
     ("conga", "gbn", "send"),
+    ("deflect", "eunomia", "send"),
+    ("elephant-spray", "eunomia", "send"),
+    ("adaptive", "ddp", "write"),
+    ("adaptive", "ddp-gbn", "send"),
 ]
 
 

@@ -78,7 +78,8 @@ class ReachCase : public TestCase {
   private:
     void DoRun() override
     {
-        for (const char *balancer : {"ecmp", "spray", "spray-rr", "drill", "letflow", "conga"}) {
+        for (const char *balancer : {"ecmp", "spray", "spray-rr", "drill", "letflow", "conga",
+                                     "deflect", "elephant-spray", "adaptive"}) {
             Clos(balancer);
         }
         Ring();

@@ -4,11 +4,11 @@
  * A way's load is the length of its queue in a few grades, so ways that differ little are alike and
  * a burst does not follow one that happens to be shorter by a packet.
  *
- * Public is that ports are chosen by packet and by queue occupancy and port utilisation (NVIDIA,
- * "Adaptive Routing", Cumulus Linux user guide), and that RDMA NICs have to take packets out of
- * order for it. How many grades there are, where they begin, and what part utilisation has, is not:
- * grades are assumptions here, and utilisation counts for nothing. Against DRILL this looks at all
- * ways, remembers none, and sees them less exactly.
+ * Public is that a switch chooses among its paths by its own state, such as queue occupancy and
+ * port utilisation (NVIDIA, "Adaptive Routing", Cumulus Linux documentation). Assumed here: that
+ * every packet chooses anew, how many grades there are and where they begin (at 100 Gb/s two full
+ * frames, a fifth of where marking begins, and that), and that utilisation counts for nothing.
+ * Against DRILL this looks at all ways, remembers none, and sees them less exactly.
  */
 #include "balancer.h"
 #include "rng.h"
