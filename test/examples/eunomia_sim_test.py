@@ -172,6 +172,10 @@ SCHEMES = [
     ("letflow", "gbn", "send"),
     ("conga", "gbn", "send"),
     ("conweave", "irn", "send"),
+    ("deflect", "eunomia", "send"),
+    ("elephant-spray", "eunomia", "send"),
+    ("adaptive", "ddp", "write"),
+    ("adaptive", "ddp-gbn", "send"),
 ]
 
 

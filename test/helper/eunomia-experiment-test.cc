@@ -559,6 +559,10 @@ class IrnCase : public TestCase {
         Has(theirs, "Window", "104000");
         Has(theirs, "IrnRtoLow", "+1e+17ps");
         Has(theirs, "IrnGoBack", "true");
+        NS_TEST_EXPECT_MSG_NE(theirs.find("EunomiaSwitch::CongaSample\": \"4\""), std::string::npos,
+                              "CONGA looks at four uplinks");
+        NS_TEST_EXPECT_MSG_NE(plain.find("EunomiaSwitch::CongaSample\": \"0\""), std::string::npos,
+                              "CONGA looks at all");
         Has(Summary({"--lb=ecmp", "--compat=conweave-ns3", "--pfc=off"}), "IrnRtoHigh",
             "+3.2e+08ps");
     }

@@ -78,8 +78,8 @@ class ReachCase : public TestCase {
   private:
     void DoRun() override
     {
-        for (const char *balancer :
-             {"ecmp", "spray", "spray-rr", "drill", "letflow", "conga", "conweave"}) {
+        for (const char *balancer : {"ecmp", "spray", "spray-rr", "drill", "letflow", "conga",
+                                     "deflect", "elephant-spray", "adaptive", "conweave"}) {
             Clos(balancer);
         }
         Ring();

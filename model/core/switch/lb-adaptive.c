@@ -4,11 +4,11 @@
  * A way's load is the length of its queue in a few grades, so ways that differ little are alike and
  * a burst does not follow one that happens to be shorter by a packet.
  *
- * Public is that ports are chosen by packet and by queue occupancy and port utilisation (NVIDIA,
- * "Adaptive Routing", Cumulus Linux user guide), and that RDMA NICs have to take packets out of
- * order for it. How many grades there are, where they begin, and what part utilisation has, is not:
- * grades are assumptions here, and utilisation counts for nothing. Against DRILL this looks at all
- * ways, remembers none, and sees them less exactly.
+ * Public is that a switch chooses among its paths by its own state, such as queue occupancy and
+ * port utilisation (NVIDIA, "Adaptive Routing", Cumulus Linux documentation). Assumed here: that
+ * every packet chooses anew, how many grades there are and where they begin (at 100 Gb/s two full
+ * frames, a fifth of where marking begins, and that), and that utilisation counts for nothing.
+ * Against DRILL this looks at all ways, remembers none, and sees them less exactly.
  */
 #include "balancer.h"
 #include "rng.h"
@@ -49,11 +49,11 @@ static const char *configure(void *state, const struct eun_lb_params *params,
     return NULL;
 }
 
-/** How many limits the queue has reached: 0 is the least load. */
-static uint32_t grade_of(const struct adaptive *s, uint32_t port, uint32_t bytes)
+/** How many of the first `most` limits the queue has reached: 0 is the least load. */
+static uint32_t grade_of(const struct adaptive *s, uint32_t port, uint32_t bytes, uint32_t most)
 {
     uint32_t grade = 0;
-    while (grade < s->grades && bytes >= s->limit[port][grade])
+    while (grade < most && bytes >= s->limit[port][grade])
         grade++;
     return grade;
 }
@@ -64,13 +64,14 @@ static uint32_t choose(void *state, const struct eun_lb_packet *packet,
     (void)packet;
     struct adaptive *s = state;
     uint16_t best[WAYS];
-    uint32_t lowest = EUN_ADAPTIVE_MAX + 1u;
+    uint32_t lowest = s->grades;
     uint32_t count = 0;
     for (uint32_t i = 0; i < view->count; i++) {
         const uint32_t port = view->ports[i];
-        const uint32_t grade = grade_of(s, port, view->queue_bytes[port]);
-        if (grade > lowest)
+        const uint32_t bytes = view->queue_bytes[port];
+        if (lowest < s->grades && bytes >= s->limit[port][lowest])
             continue;
+        const uint32_t grade = grade_of(s, port, bytes, lowest);
         count = grade < lowest ? 0 : count;
         lowest = grade;
         best[count++] = (uint16_t)i;

@@ -8,6 +8,10 @@
  * sprayed one, follow ECMP, as under LetFlow. Hotspot: more than so many bytes wait on the packet's
  * ECMP way; that is seen where it happens, at any switch with a choice.
  *
+ * The default of 30 KB: in an 8x8 Clos with AliStorage2019 sizes, at half load and at 80 %, it does
+ * as well as 10 KB (mean slowdown 1.26 and 1.83), and 100 KB does not (1.31 and 1.90); spraying all
+ * is better than any (1.20 and 1.70), as mice that do not move make the queues that elephants meet.
+ *
  * The table has a fixed size and is indexed by a hash of the flow. A flow that was silent for the
  * aging time is a new one, and its entry free. One that meets the entry of another flow that is not
  * silent is a mouse as long as it does: order is the safe side.

@@ -3,12 +3,12 @@
  * Direct data placement with selective repeat, as NICs ship it for fabrics with adaptive routing:
  * what comes early is placed at once, and a gap is no sign of loss, since reordering is normal.
  *
- * Public is that such NICs place packets of reliable connections out of order, that every packet of
- * a WRITE then carries its address (RETH), and that without it they discard and NACK what is early
- * (NVIDIA, "Out-of-Order Data Placement", MLNX_OFED and DOCA documentation, ConnectX-5 and later).
- * Assumed here: a bitmap a QP, as long as a window; a packet past it is dropped and NACKed; early
- * packets are reported by SACK. How long real bitmaps are and how real NICs tell loss is not
- * public.
+ * Public is that such NICs place the packets of a reliable connection in memory in the order in
+ * which they come, instead of dropping early ones and having them sent again (NVIDIA, "Out-of-Order
+ * Data Placement", documentation of MLNX_OFED and DOCA; ConnectX-5 and later). Assumed here: every
+ * packet of a WRITE carries its address (RETH); a bitmap a QP, as long as a window; a packet past
+ * it is dropped and NACKed; early packets are reported by SACK. How long real bitmaps are and how
+ * real NICs tell loss is not public. Frames carry the ordering header, too, which real ones do not.
  *
  * Loss is found by a timeout, after which what is not known to have arrived goes again, and by the
  * NACK of a packet past the bitmap, which goes again once the cumulative point has moved. Nothing
