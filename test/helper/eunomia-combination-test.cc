@@ -32,9 +32,6 @@ class ReasonsCase : public TestCase {
                         : "";
                 NS_TEST_EXPECT_MSG_EQ(EunomiaCombinationProblem(holding, *eun_transports[t], cc),
                                       expected, cc.name);
-                NS_TEST_EXPECT_MSG_EQ(
-                    EunomiaCombinationProblem(eun_balancer_ecmp, *eun_transports[t], cc), "",
-                    cc.name);
             }
         }
     }

@@ -265,6 +265,8 @@ static inline void fill(const struct eun_tx_slot *slot, const struct eun_sender_
     out->data.msn = m->msn;
     out->data.payload = payload_of(m, psn, env->mtu);
     out->data.last = psn == last_psn(m);
+    out->data.ce = false;
+    out->data.retransmission = retransmission;
     out->data.sync = false;
     out->data.path = 0;
     out->cookie = m->cookie;
