@@ -7,6 +7,8 @@
 #include "ns3/string.h"
 #include "ns3/uinteger.h"
 
+#include <algorithm>
+
 namespace ns3 {
 
 TypeId EunomiaNic::AddCongestionAttributes(TypeId tid)
@@ -85,7 +87,8 @@ TypeId EunomiaNic::AddTimelyAttributes(TypeId tid)
                       "Gb/s there.",
                       DataRateValue(DataRate("100Mbps")),
                       MakeDataRateAccessor(&EunomiaNic::m_timelyRateAi), MakeDataRateChecker())
-        .AddAttribute("TimelyRateMin", "timely: lowest rate, as DcqcnRateMin.",
+        .AddAttribute("TimelyRateMin",
+                      "timely: lowest rate, as DcqcnRateMin; the line's where that is lower.",
                       DataRateValue(DataRate("100Mbps")),
                       MakeDataRateAccessor(&EunomiaNic::m_timelyRateMin), MakeDataRateChecker());
 }
@@ -155,7 +158,7 @@ std::string EunomiaNic::ConfigureTimely()
     t.low_ps = m_timelyLow.IsZero() ? t.min_rtt_ps * 5 / 2 : m_timelyLow.GetTimeStep();
     t.high_ps = m_timelyHigh.IsZero() ? t.min_rtt_ps * 25 : m_timelyHigh.GetTimeStep();
     t.rate_ai_bps = m_timelyRateAi.GetBitRate();
-    t.rate_min_bps = m_timelyRateMin.GetBitRate();
+    t.rate_min_bps = std::min(m_timelyRateMin.GetBitRate(), m_ccConfig.line_rate_bps);
     t.segment_bytes = m_timelySegment;
     if (t.high_ps < t.low_ps) {
         return "TimelyHigh: " + std::to_string(t.high_ps) + " ps are less than TimelyLow, " +
