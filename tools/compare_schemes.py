@@ -49,6 +49,7 @@ SCHEMES = (
     "letflow+gbn",
     "conga+gbn",
     "conweave+gbn",
+    "conweave+irn",
     "spray+gbn",
     "ecmp+irn",
     "spray+irn",
@@ -59,6 +60,7 @@ SCHEMES = (
     "adaptive+ddp",
     "ecmp+gbn/bdp",
     "spray+eunomia/bdp",
+    "adaptive+eunomia/bdp",
 )
 # What this command sets itself, and what has no use with several loads.
 OWN = ("lb", "transport", "load", "seed", "out", "force", "flows")
@@ -193,6 +195,8 @@ def figures(result):
     share = 100 / row["data_bytes"] if row["data_bytes"] else None
     row["control_bytes"] = control
     row["control_pct"] = share and round(control * share, 6)
+    if row["max_span"] == 0:
+        row["p99_span"] = 0  # nothing came early: no percentile, but as short a span as the longest
     row["ordering_pct"] = share and round((row["sack_bytes"] + row["nack_bytes"]) * share, 6)
     return row
 
