@@ -491,6 +491,15 @@ class RefusalCase : public TestCase {
                               "Balancer: conweave has to know which hosts share a leaf; see "
                               "EunomiaSwitch::SetLeaves",
                               "alone");
+        // Longer, and times of the simulation and these would not add up in 64 bits.
+        for (const char *name :
+             {"ReplyExtra", "PathBusy", "ResumeExtra", "ResumeDefault", "LinkRtt"}) {
+            for (const char *value : {"1000.1s", "2000h", "-1us"}) {
+                const bool set = Config::SetDefaultFailSafe(
+                    std::string("ns3::EunomiaSwitch::Conweave") + name, StringValue(value));
+                NS_TEST_EXPECT_MSG_EQ(set, false, name << " " << value);
+            }
+        }
         for (const char *value : {"31ms", "0us", "-1us"}) {
             const bool set = Config::SetDefaultFailSafe("ns3::EunomiaSwitch::ConweaveInactive",
                                                         StringValue(value));
