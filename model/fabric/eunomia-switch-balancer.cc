@@ -13,6 +13,16 @@
 
 namespace ns3 {
 
+namespace {
+
+/** Sums of a few of these stay far from the end of 64 bits of picoseconds. */
+Time Longest()
+{
+    return Seconds(1000);
+}
+
+} // namespace
+
 TypeId EunomiaSwitch::AddBalancerAttributes(TypeId tid)
 {
     tid = AddPathAttributes(tid);
@@ -133,30 +143,30 @@ TypeId EunomiaSwitch::AddConweaveAttributes(TypeId tid)
     return tid
         .AddAttribute("ConweaveReplyExtra",
                       "conweave: a flow whose probe is not answered within the unloaded round "
-                      "trip and so long is rerouted, 0 or more (SIGCOMM 2023: 4 us).",
+                      "trip and so long is rerouted, 0..1000 s (SIGCOMM 2023: 4 us).",
                       TimeValue(PicoSeconds(d.reply_extra_ps)),
                       MakeTimeAccessor(&EunomiaSwitch::m_conweaveReplyExtra),
-                      MakeTimeChecker(Time(0)))
+                      MakeTimeChecker(Time(0), Longest()))
         .AddAttribute("ConweavePathBusy",
-                      "conweave: how long a path is avoided after a mark (CE) on it, 0 or more "
+                      "conweave: how long a path is avoided after a mark (CE) on it, 0..1000 s "
                       "(SIGCOMM 2023: 8 us; conweave-ns3: 16 us).",
                       TimeValue(PicoSeconds(d.path_busy_ps)),
                       MakeTimeAccessor(&EunomiaSwitch::m_conweavePathBusy),
-                      MakeTimeChecker(Time(0)))
+                      MakeTimeChecker(Time(0), Longest()))
         .AddAttribute("ConweaveResumeExtra",
                       "conweave: held frames go on so long after the time at which the tail of "
-                      "the old path should have come, 0 or more (SIGCOMM 2023: 64 us in lossless "
+                      "the old path should have come, 0..1000 s (SIGCOMM 2023: 64 us in lossless "
                       "networks, else 16 us, which eunomia-sim sets with --pfc=off; conweave-ns3: "
                       "16 us).",
                       TimeValue(PicoSeconds(d.resume_extra_ps)),
                       MakeTimeAccessor(&EunomiaSwitch::m_conweaveResumeExtra),
-                      MakeTimeChecker(Time(0)))
+                      MakeTimeChecker(Time(0), Longest()))
         .AddAttribute("ConweaveResumeDefault",
-                      "conweave: ... where no packet of the old path was seen that would tell, 0 "
-                      "or more (conweave-ns3: 200 us).",
+                      "conweave: ... where no packet of the old path was seen that would tell, "
+                      "0..1000 s (conweave-ns3: 200 us).",
                       TimeValue(PicoSeconds(d.resume_default_ps)),
                       MakeTimeAccessor(&EunomiaSwitch::m_conweaveResumeDefault),
-                      MakeTimeChecker(Time(0)))
+                      MakeTimeChecker(Time(0), Longest()))
         .AddAttribute("ConweaveInactive",
                       "conweave: a flow that was silent for longer takes a new path at once, 1 us "
                       "to 30 ms (SIGCOMM 2023: 300 us).",
@@ -181,11 +191,13 @@ TypeId EunomiaSwitch::AddConweaveModelAttributes(TypeId tid)
                       UintegerValue(d.header_bytes),
                       MakeUintegerAccessor(&EunomiaSwitch::m_conweaveHeader),
                       MakeUintegerChecker<uint32_t>(0, 64))
-        .AddAttribute("ConweaveLinkRtt",
-                      "conweave: unloaded round trip of each link between first and last switch; "
-                      "0: computed from delays, rates and frames (conweave-ns3: 2 us).",
-                      TimeValue(PicoSeconds(d.rtt_per_link_ps)),
-                      MakeTimeAccessor(&EunomiaSwitch::m_conweaveLinkRtt), MakeTimeChecker(Time(0)))
+        .AddAttribute(
+            "ConweaveLinkRtt",
+            "conweave: unloaded round trip of each link between first and last switch; "
+            "0: computed from delays, rates and frames, at most 1000 s (conweave-ns3: 2 us).",
+            TimeValue(PicoSeconds(d.rtt_per_link_ps)),
+            MakeTimeAccessor(&EunomiaSwitch::m_conweaveLinkRtt),
+            MakeTimeChecker(Time(0), Longest()))
         .AddAttribute("ConweaveAbort",
                       "conweave: a flow stays where both paths drawn are busy (SIGCOMM 2023). "
                       "False: it ends its path and begins it again, as in conweave-ns3.",

@@ -5,8 +5,8 @@
  *
  * A frame grows before the first switch stores it and shrinks before the last one does, so that
  * what a buffer took in is what it gives back. A held frame is stored like any other, and PFC
- * counts it; only the port does not have it yet. What the last switch drops is to the balancer as
- * if lost on the link.
+ * counts it; only the port does not have it yet, so no mark (ECN) and no record (INT) does. What
+ * the last switch drops is to the balancer as if lost on the link.
  */
 #include "eunomia-switch.h"
 
@@ -71,10 +71,9 @@ void EunomiaSwitch::Deliver(EunomiaFrame *frame, uint32_t in, uint32_t out)
         ReleaseQueue(verdict.release_before);
     }
     if (verdict.hold != EUN_LB_NO_QUEUE) {
-        m_held[verdict.hold].PushBack(frame);
-        m_heldFrames++;
+        Hold(frame, out, verdict.hold);
     } else {
-        HandOver(frame);
+        HandOver(frame, out);
     }
     if (verdict.release_after != EUN_LB_NO_QUEUE) {
         ReleaseQueue(verdict.release_after);
@@ -83,9 +82,17 @@ void EunomiaSwitch::Deliver(EunomiaFrame *frame, uint32_t in, uint32_t out)
     ArmEdgeTimer();
 }
 
-void EunomiaSwitch::HandOver(EunomiaFrame *frame)
+void EunomiaSwitch::Hold(EunomiaFrame *frame, uint32_t out, uint32_t queue)
 {
-    const uint32_t out = m_ways[m_routes[frame->dst].first];
+    m_held[queue].PushBack(frame);
+    m_heldFrames++;
+    if (m_conweaveBuffer) {
+        eun_buffer_hold(&m_buffer, out, frame->priority, frame->bytes);
+    }
+}
+
+void EunomiaSwitch::HandOver(EunomiaFrame *frame, uint32_t out)
+{
     if (m_conweaveBuffer || Admit(frame, frame->inPort, out)) {
         m_port[out]->Send(frame);
     }
@@ -94,8 +101,13 @@ void EunomiaSwitch::HandOver(EunomiaFrame *frame)
 void EunomiaSwitch::ReleaseQueue(uint32_t queue)
 {
     while (!m_held[queue].IsEmpty()) {
+        EunomiaFrame *frame = m_held[queue].PopFront();
+        const uint32_t out = m_ways[m_routes[frame->dst].first];
         m_heldFrames--;
-        HandOver(m_held[queue].PopFront());
+        if (m_conweaveBuffer) {
+            eun_buffer_hold(&m_buffer, out, frame->priority, -int64_t{frame->bytes});
+        }
+        HandOver(frame, out);
     }
 }
 

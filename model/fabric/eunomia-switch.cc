@@ -360,8 +360,9 @@ void EunomiaSwitch::Stamp(EunomiaFrame *frame, uint32_t out)
 {
     const Link &link = m_linkOf[out];
     NS_ABORT_MSG_IF(link.rate < 0, "INT has no code for the rate of port " << out);
-    const uint64_t record = eun_int_encode(static_cast<uint32_t>(link.rate), EunomiaNow(),
-                                           m_port[out]->GetWireBytes(), m_buffer.port_bytes[out]);
+    const uint64_t record =
+        eun_int_encode(static_cast<uint32_t>(link.rate), EunomiaNow(), m_port[out]->GetWireBytes(),
+                       eun_buffer_queued(&m_buffer, out));
     m_pool->Telemetry().Append(frame->telemetry, record, link.number);
     // The frame has left the buffer as long as it came in; it grows on the wire.
     frame->bytes = static_cast<uint16_t>(frame->bytes + EUN_INT_HOP_BYTES);

@@ -148,7 +148,8 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
     void ReceiveAtEdge(EunomiaFrame *frame, uint32_t in);
     uint32_t Steer(EunomiaFrame *frame, uint32_t in, Group group);
     void Deliver(EunomiaFrame *frame, uint32_t in, uint32_t out);
-    void HandOver(EunomiaFrame *frame);
+    void Hold(EunomiaFrame *frame, uint32_t out, uint32_t queue);
+    void HandOver(EunomiaFrame *frame, uint32_t out);
     void ReleaseQueue(uint32_t queue);
     void SendSignals(const eun_lb_verdict &verdict);
     void TakeSignal(EunomiaFrame *frame);

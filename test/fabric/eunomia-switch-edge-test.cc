@@ -399,6 +399,75 @@ class HoldCase : public TestCase {
     }
 };
 
+/** Held frames have room in the buffer, but another flow's frames have not waited for them. */
+class UnseenCase : public TestCase {
+  public:
+    UnseenCase() : TestCase("neither marks nor records count held frames") {}
+
+  private:
+    static void Arrive(Network &net, uint32_t entropy, bool rerouted, uint32_t telemetry)
+    {
+        EunomiaFrame *frame = EunomiaTestFrame(1004, 3);
+        frame->src = 0;
+        frame->dst = 4;
+        frame->entropy = entropy;
+        frame->generation = 99; // of no QP
+        frame->telemetry = telemetry;
+        eun_cw_header header{};
+        header.opcode = EUN_CW_DATA;
+        header.rerouted = rerouted;
+        frame->tag = eun_cw_pack(&header);
+        const auto leaf = net.fabric.GetSwitch(1);
+        leaf->Receive(PeekPointer(leaf->GetPort(4)), frame);
+    }
+
+    void Note(const EunomiaFrame &frame)
+    {
+        if (frame.telemetry) {
+            const eun_int_path path =
+                EunomiaTestSimulation::Pool().Telemetry().Get(frame.telemetry);
+            m_queue.push_back(eun_int_decode(path.hops[0]).queue_bytes);
+        }
+    }
+
+    void DoRun() override
+    {
+        Network net;
+        SetDefault("Switch::EcnMin", "1500");
+        SetDefault("Switch::EcnMax", "1500");
+        BuildLopsided(net.fabric);
+        net.Start();
+        net.fabric.GetNic(0)->Connect(net.fabric.GetNic(4), 3);
+        const auto leaf = net.fabric.GetSwitch(1);
+        leaf->GetPort(0)->TraceConnectWithoutContext("Dequeue",
+                                                     MakeCallback(&UnseenCase::Note, this));
+        const auto slot = [] { return EunomiaTestSimulation::Pool().Telemetry().Take(); };
+        Simulation::At(10 * US, [&] {
+            for (int i = 0; i < 5; i++) {
+                Arrive(net, 1, true, 0);
+            }
+            Arrive(net, 2, false, slot());
+            Arrive(net, 2, false, slot());
+            Arrive(net, 2, false, slot());
+            NS_TEST_EXPECT_MSG_EQ(leaf->GetHeld(), 5, "held");
+            NS_TEST_EXPECT_MSG_EQ(leaf->GetQueueBytes(0), 7000, "one left at once");
+        });
+        // Two of three wait, then one, then none; the record counts 80 bytes.
+        Simulation::At(20 * US, [&] {
+            const std::vector<uint64_t> queue{0, 960, 0};
+            NS_TEST_EXPECT_MSG_EQ((m_queue == queue), true, "what waited before each");
+            NS_TEST_EXPECT_MSG_EQ(leaf->GetMarks(), 0, "a queue of 1,000 bytes");
+        });
+        Simulator::Run();
+        NS_TEST_EXPECT_MSG_EQ(leaf->GetHeld(), 0, "released");
+        // Of five the first leaves an empty queue behind, as the others are not in it yet.
+        NS_TEST_EXPECT_MSG_EQ(leaf->GetMarks(), 2, "3,000 and 2,000 bytes");
+        NS_TEST_EXPECT_MSG_EQ(leaf->GetBuffer().used, 0, "empty");
+    }
+
+    std::vector<uint64_t> m_queue;
+};
+
 /** Attributes and networks that cannot work are refused in one line. */
 class RefusalCase : public TestCase {
   public:
@@ -422,6 +491,15 @@ class RefusalCase : public TestCase {
                               "Balancer: conweave has to know which hosts share a leaf; see "
                               "EunomiaSwitch::SetLeaves",
                               "alone");
+        // Longer, and times of the simulation and these would not add up in 64 bits.
+        for (const char *name :
+             {"ReplyExtra", "PathBusy", "ResumeExtra", "ResumeDefault", "LinkRtt"}) {
+            for (const char *value : {"1000.1s", "2000h", "-1us"}) {
+                const bool set = Config::SetDefaultFailSafe(
+                    std::string("ns3::EunomiaSwitch::Conweave") + name, StringValue(value));
+                NS_TEST_EXPECT_MSG_EQ(set, false, name << " " << value);
+            }
+        }
         for (const char *value : {"31ms", "0us", "-1us"}) {
             const bool set = Config::SetDefaultFailSafe("ns3::EunomiaSwitch::ConweaveInactive",
                                                         StringValue(value));
@@ -439,6 +517,7 @@ class EunomiaSwitchEdgeTestSuite : public TestSuite {
         AddTestCase(new HeaderCase);
         AddTestCase(new WaysCase);
         AddTestCase(new HoldCase);
+        AddTestCase(new UnseenCase);
         AddTestCase(new RefusalCase);
     }
 };

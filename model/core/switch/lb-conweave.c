@@ -123,6 +123,9 @@ static const char *configure(void *state, const struct eun_lb_params *params,
         return "conweave has to know which hosts share a leaf; see EunomiaSwitch::SetLeaves";
     if (network->ports > PORTS)
         return "conweave takes up to 512 ports a switch";
+    for (uint32_t i = 0; network->to_host && i < network->ports; i++)
+        if (network->to_host[i] && !network->to_leaf)
+            return "conweave has to know the ways to other leaves; see EunomiaSwitch::SetLeafWays";
     s->params = params->conweave;
     s->leaf = network->leaf;
     s->to_leaf = network->to_leaf;
@@ -237,6 +240,15 @@ static bool reroutes(struct conweave *s, const struct source_flow *f, uint32_t l
     return true;
 }
 
+/** A flow that is new or was silent: where both paths drawn are busy it keeps the one it has. */
+static void take_path(struct conweave *s, struct source_flow *f, uint32_t leaf, bool fresh,
+                      int64_t now_ps)
+{
+    uint8_t path;
+    if (draw_path(s, leaf, now_ps, &path) || fresh)
+        f->path = path;
+}
+
 /** Moves the flow's state on by a packet; its header, but for what is left of the path. */
 static struct eun_cw_header advance(struct conweave *s, struct source_flow *f, uint32_t leaf,
                                     bool silent, int64_t now_ps)
@@ -244,8 +256,6 @@ static struct eun_cw_header advance(struct conweave *s, struct source_flow *f, u
     struct eun_cw_header h = {.opcode = EUN_CW_DATA, .tx_us = eun_cw_clock(now_ps)};
     uint8_t next = f->path;
     if (silent) {
-        draw_path(s, leaf, now_ps, &f->path);
-        next = f->path;
         begin_epoch(s, f, leaf, now_ps);
         h.opcode = EUN_CW_START;
     } else if (f->stable) {
@@ -270,18 +280,21 @@ static uint32_t depart(void *state, const struct eun_lb_packet *packet,
                        const struct eun_lb_view *view, uint64_t *tag)
 {
     struct conweave *s = state;
-    bool silent;
+    const uint32_t leaf = s->leaf[packet->dst];
+    bool fresh;
     const uint32_t i =
-        find_or_take(&s->sources, packet, view->now_ps, s->params.inactive_ps, &silent);
+        find_or_take(&s->sources, packet, view->now_ps, s->params.inactive_ps, &fresh);
     if (i == NONE) {
         s->stats.untracked++;
         *tag = 0;
         return choose(state, packet, view);
     }
     struct source_flow *f = &s->source[i];
-    silent |= view->now_ps - s->sources.slot[i].seen_ps > s->params.inactive_ps;
+    const bool silent = fresh || view->now_ps - s->sources.slot[i].seen_ps > s->params.inactive_ps;
+    if (silent)
+        take_path(s, f, leaf, fresh, view->now_ps);
     s->sources.slot[i].seen_ps = view->now_ps;
-    struct eun_cw_header h = advance(s, f, s->leaf[packet->dst], silent, view->now_ps);
+    struct eun_cw_header h = advance(s, f, leaf, silent, view->now_ps);
     h.left = (uint8_t)(h.path / view->count);
     *tag = eun_cw_pack(&h);
     return h.path % view->count;

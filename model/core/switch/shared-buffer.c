@@ -14,9 +14,10 @@ bool eun_buffer_init(struct eun_buffer *b, const struct eun_buffer_policy *polic
     b->port = calloc(ports, sizeof(*b->port));
     b->pg = calloc(ports * EUN_PRIORITIES, sizeof(*b->pg));
     b->egress = calloc(ports * EUN_PRIORITIES, sizeof(*b->egress));
+    b->held = calloc(ports * EUN_PRIORITIES, sizeof(*b->held));
     b->port_bytes = calloc(ports, sizeof(*b->port_bytes));
     b->port_in_bytes = calloc(ports, sizeof(*b->port_in_bytes));
-    if (b->port && b->pg && b->egress && b->port_bytes && b->port_in_bytes)
+    if (b->port && b->pg && b->egress && b->held && b->port_bytes && b->port_in_bytes)
         return true;
     eun_buffer_dispose(b);
     return false;
@@ -27,6 +28,7 @@ void eun_buffer_dispose(struct eun_buffer *b)
     free(b->port);
     free(b->pg);
     free(b->egress);
+    free(b->held);
     free(b->port_bytes);
     free(b->port_in_bytes);
     memset(b, 0, sizeof(*b));
@@ -37,10 +39,27 @@ bool eun_buffer_prepare(struct eun_buffer *b)
     return b->policy->prepare(b) && b->pool_bytes > 0;
 }
 
+void eun_buffer_hold(struct eun_buffer *b, uint32_t out, uint32_t priority, int64_t bytes)
+{
+    b->held[out * EUN_PRIORITIES + priority] += bytes;
+}
+
+uint32_t eun_buffer_queued(const struct eun_buffer *b, uint32_t out)
+{
+    int64_t bytes = b->port_bytes[out];
+    for (uint32_t p = 0; p < EUN_PRIORITIES; p++)
+        bytes -= b->held[out * EUN_PRIORITIES + p];
+    return (uint32_t)bytes;
+}
+
 double eun_buffer_mark_probability(const struct eun_buffer *b, uint32_t out, uint32_t priority)
 {
     const struct eun_buffer_port *port = &b->port[out];
-    const int64_t queued = b->policy->ecn_bytes(b, out, priority);
+    int64_t queued = b->policy->ecn_bytes(b, out, priority);
+    /* Most queues are short, and then nobody has to look at what is held. */
+    if (queued <= port->ecn_min_bytes)
+        return 0;
+    queued -= b->held[out * EUN_PRIORITIES + priority];
     if (queued <= port->ecn_min_bytes)
         return 0;
     if (queued > port->ecn_max_bytes)
@@ -65,7 +84,12 @@ bool eun_buffer_validate(const struct eun_buffer *b, const char **reason)
         for (uint32_t p = 0; p < EUN_PRIORITIES; p++) {
             const struct eun_buffer_pg *pg = eun_buffer_pg(b, i, p);
             port_in += pg->used;
-            port_out += b->egress[i * EUN_PRIORITIES + p];
+            const int64_t stored = b->egress[i * EUN_PRIORITIES + p];
+            const int64_t held = b->held[i * EUN_PRIORITIES + p];
+            port_out += stored;
+            *reason = "bytes held lie outside 0..bytes stored";
+            if (held < 0 || held > stored)
+                return false;
             *reason = "headroom use lies outside 0..use";
             if (pg->headroom < 0 || pg->headroom > pg->used)
                 return false;

@@ -76,12 +76,13 @@ struct eun_buffer {
     struct eun_buffer_port *port; /**< [ports] */
     struct eun_buffer_pg *pg;     /**< [ports][EUN_PRIORITIES] */
     int64_t *egress;              /**< [ports][EUN_PRIORITIES]: bytes queued */
-    uint32_t *port_bytes;         /**< [ports]: bytes queued, all data priorities */
-    int64_t *port_in_bytes;       /**< [ports]: bytes stored that came in here */
-    int64_t used;                 /**< bytes stored */
-    int64_t pool_used;            /**< of these, in the shared pool */
-    int64_t pool_bytes;           /**< size of the shared pool */
-    int64_t egress_pool_used;     /**< beyond each queue's minimum (eun_buffer_conweave) */
+    int64_t *held;            /**< [ports][EUN_PRIORITIES]: of these, held back from the queue */
+    uint32_t *port_bytes;     /**< [ports]: bytes queued, all data priorities */
+    int64_t *port_in_bytes;   /**< [ports]: bytes stored that came in here */
+    int64_t used;             /**< bytes stored */
+    int64_t pool_used;        /**< of these, in the shared pool */
+    int64_t pool_bytes;       /**< size of the shared pool */
+    int64_t egress_pool_used; /**< beyond each queue's minimum (eun_buffer_conweave) */
     int64_t egress_pool_bytes;
 };
 
@@ -121,6 +122,16 @@ void eun_buffer_dispose(struct eun_buffer *b);
 
 /** False where reserves and headrooms leave no shared pool. */
 bool eun_buffer_prepare(struct eun_buffer *b);
+
+/**
+ * Stored bytes that are not in the port's queue yet, such as frames that wait for earlier ones of
+ * their flow: `bytes` more of them, or less where negative. They take room as others do, but a
+ * frame that leaves has not waited for them: neither ECN nor eun_buffer_queued() counts them.
+ */
+void eun_buffer_hold(struct eun_buffer *b, uint32_t out, uint32_t priority, int64_t bytes);
+
+/** Bytes that wait in the queues of a port, all data priorities. */
+uint32_t eun_buffer_queued(const struct eun_buffer *b, uint32_t out);
 
 /** Marking probability of a frame that just left queue (out, priority); RED on its length. */
 double eun_buffer_mark_probability(const struct eun_buffer *b, uint32_t out, uint32_t priority);

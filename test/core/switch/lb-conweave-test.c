@@ -282,6 +282,37 @@ static void without_a_good_path_the_reroute_is_off(void **state)
     assert_int_equal(source_stats()->reroutes, 1);
 }
 
+/** A flow that was silent draws anew, but leaves its own path only for one that is not busy. */
+static void a_silent_flow_keeps_its_path_where_others_are_busy(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        start(seed);
+        const uint8_t own = depart(100 * US).path;
+        for (uint8_t path = 0; path < PATHS; path++)
+            if (path != own)
+                mark_busy(path, 500 * US);
+        const struct eun_cw_header again = depart(501 * US);
+        assert_int_equal(again.opcode, EUN_CW_START);
+        assert_int_equal(again.path, own);
+    }
+}
+
+/** A flow that is new has no path to keep: it takes one of the two drawn though both are busy. */
+static void a_new_flow_takes_a_busy_path(void **state)
+{
+    (void)state;
+    uint32_t taken[PATHS] = {0};
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        start(seed);
+        for (uint8_t path = 0; path < PATHS; path++)
+            mark_busy(path, 100 * US);
+        taken[depart(101 * US).path]++;
+    }
+    for (uint32_t path = 0; path < PATHS; path++)
+        assert_true(taken[path] > 25);
+}
+
 /** As conweave-ns3 does it: the flow ends its path and takes it again. */
 static void without_abort_the_path_is_taken_again(void **state)
 {
@@ -641,8 +672,9 @@ static void networks_that_do_not_fit_are_refused(void **state)
     (void)state;
     const struct eun_lb_params p = params();
     static struct eun_lb_leaf_way many[16400];
-    struct eun_lb_network bad[5];
-    for (int i = 0; i < 5; i++)
+    static const uint8_t to_host[WAYS_MAX] = {[2] = 1};
+    struct eun_lb_network bad[6];
+    for (int i = 0; i < 6; i++)
         bad[i] = network(0);
     static struct eun_lb_leaf_way wide[2] = {{0, 1, 0}, {2, 257, US}};
     for (uint32_t i = 0; i < 16400; i++)
@@ -652,8 +684,12 @@ static void networks_that_do_not_fit_are_refused(void **state)
     bad[2].to_leaf = wide;
     bad[3].to_leaf = many;
     bad[3].leaves = 16385;
+    bad[5].to_leaf = NULL;
+    bad[5].to_host = to_host;
     test_init(&eun_balancer_conweave, &source, 1);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 6; i++) {
+        if (i == 4)
+            continue;
         const char *reason = eun_balancer_conweave.configure(source.words, &p, &bad[i]);
         assert_non_null(reason);
         assert_ptr_equal(strstr(reason, "conweave "), reason);
@@ -981,6 +1017,8 @@ int main(void)
         cmocka_unit_test(a_late_reply_reroutes_and_order_is_kept),
         cmocka_unit_test(busy_paths_are_avoided),
         cmocka_unit_test(without_a_good_path_the_reroute_is_off),
+        cmocka_unit_test(a_silent_flow_keeps_its_path_where_others_are_busy),
+        cmocka_unit_test(a_new_flow_takes_a_busy_path),
         cmocka_unit_test(without_abort_the_path_is_taken_again),
         cmocka_unit_test(the_tail_is_given_up_when_due),
         cmocka_unit_test(without_an_old_packet_the_default_counts),

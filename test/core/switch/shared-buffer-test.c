@@ -159,6 +159,39 @@ static void headroom_by_hand(void **state)
     assert_int_equal(eun_buffer_headroom(UINT64_C(100000000000), 0, 9216, 64), 3 * 9216 + 64);
 }
 
+/** What is held takes room, but is in no queue: RED sees the rest, and so do queue lengths. */
+static void held_bytes_are_in_no_queue(void **state)
+{
+    (void)state;
+    for (int i = 0; i < POLICIES; i++) {
+        struct eun_buffer b;
+        const char *reason = NULL;
+        start(&b, policies[i]);
+        b.port[1].ecn_min_bytes = b.port[1].ecn_max_bytes = 4999;
+        for (int n = 0; n < 10; n++)
+            assert_int_equal(policies[i]->admit(&b, 0, 1, 3, 1000), EUN_DROP_NONE);
+        assert_int_equal(eun_buffer_queued(&b, 1), 10000);
+        assert_true(eun_buffer_mark_probability(&b, 1, 3) == 1);
+        /* Under conweave-ns3 1,001 bytes of a queue do not count at all. */
+        const int64_t seen = policies[i]->ecn_bytes(&b, 1, 3);
+        eun_buffer_hold(&b, 1, 3, seen - 5000);
+        assert_true(eun_buffer_mark_probability(&b, 1, 3) == 1);
+        eun_buffer_hold(&b, 1, 3, 1);
+        assert_true(eun_buffer_mark_probability(&b, 1, 3) == 0);
+        assert_int_equal(eun_buffer_queued(&b, 1), 10000 - (seen - 4999));
+        assert_int_equal(b.port_bytes[1], 10000);
+        assert_true(eun_buffer_validate(&b, &reason));
+        eun_buffer_hold(&b, 1, 3, -(seen - 4999));
+        assert_true(eun_buffer_mark_probability(&b, 1, 3) == 1);
+        eun_buffer_hold(&b, 1, 3, -1);
+        assert_false(eun_buffer_validate(&b, &reason));
+        eun_buffer_hold(&b, 1, 3, 10002);
+        assert_false(eun_buffer_validate(&b, &reason));
+        assert_string_equal(reason, "bytes held lie outside 0..bytes stored");
+        eun_buffer_dispose(&b);
+    }
+}
+
 /** A wire that holds more than 4 GiB: as much as there is, which no buffer has room for. */
 static void headroom_saturates(void **state)
 {
@@ -246,6 +279,7 @@ int main(void)
         cmocka_unit_test(marks_as_a_step),
         cmocka_unit_test(headroom_by_hand),
         cmocka_unit_test(headroom_saturates),
+        cmocka_unit_test(held_bytes_are_in_no_queue),
         cmocka_unit_test(validate_finds_a_wrong_counter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
