@@ -192,6 +192,7 @@ void EunomiaExperiment::SetDefaults()
     SetDefault("EunomiaSwitch::Balancer", o.lb);
     SetDefault("EunomiaSwitch::Pfc", o.pfc ? "true" : "false");
     SetDefault("EunomiaSwitch::ConweaveResumeExtra", o.pfc ? "64us" : "16us");
+    SetDefault("EunomiaSwitch::DeflectPriority", o.pfc ? "1" : "0");
     SetDefault("EunomiaSwitch::BufferSize", o.bufferBytes);
     SetDefault("EunomiaSwitch::LosslessMask", m_priorities);
     SetDefault("EunomiaNic::Transport", o.transport);

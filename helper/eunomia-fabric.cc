@@ -65,8 +65,8 @@ void EunomiaFabric::ConnectSwitches(uint32_t a, uint32_t b)
     auto pa = AddPort(m_switchNodes.Get(a));
     auto pb = AddPort(m_switchNodes.Get(b));
     Cable(pa, pb);
-    m_neighbours[a].push_back({b, static_cast<uint16_t>(m_switches[a]->AddPort(pa))});
-    m_neighbours[b].push_back({a, static_cast<uint16_t>(m_switches[b]->AddPort(pb))});
+    m_neighbours[a].push_back({b, static_cast<uint16_t>(m_switches[a]->AddPort(pa)), 0, 0});
+    m_neighbours[b].push_back({a, static_cast<uint16_t>(m_switches[b]->AddPort(pb)), 0, 0});
 }
 
 std::vector<uint32_t> EunomiaFabric::DistancesTo(uint32_t target) const
@@ -139,6 +139,7 @@ void EunomiaFabric::TellLeaves()
     for (const auto &sw : m_switches) {
         sw->SetLeaves(leaves);
     }
+    MeasureLinks();
     std::vector<std::vector<EunomiaLeafWay>> ways(GetNSwitches());
     for (const uint32_t to : switches) {
         const std::vector<EunomiaLeafWay> way = WaysTo(to);
@@ -148,6 +149,17 @@ void EunomiaFabric::TellLeaves()
     }
     for (const uint32_t sw : switches) {
         m_switches[sw]->SetLeafWays(ways[sw]);
+    }
+}
+
+void EunomiaFabric::MeasureLinks()
+{
+    for (uint32_t sw = 0; sw < GetNSwitches(); sw++) {
+        for (Neighbour &n : m_neighbours[sw]) {
+            const auto port = m_switches[sw]->GetPort(n.port);
+            n.delayPs = DynamicCast<EunomiaLink>(port->GetChannel())->GetDelay().GetTimeStep();
+            n.psPerByte = 8e12 / static_cast<double>(port->GetRateBps());
+        }
     }
 }
 
@@ -165,17 +177,14 @@ std::vector<EunomiaLeafWay> EunomiaFabric::WaysTo(uint32_t target) const
             if (distance[sw] == UINT32_MAX || distance[n.sw] + 1 != distance[sw]) {
                 continue;
             }
-            const auto port = m_switches[sw]->GetPort(n.port);
-            const auto link = DynamicCast<EunomiaLink>(port->GetChannel());
             const EunomiaLeafWay &rest = to[n.sw];
             count++;
             // Where ways differ, the slowest and the most of each count.
             EunomiaLeafWay &way = to[sw];
             way.links = distance[sw];
             way.paths = std::max(way.paths, rest.paths);
-            way.delayPs = std::max(way.delayPs, rest.delayPs + link->GetDelay().GetTimeStep());
-            way.psPerByte = std::max(
-                way.psPerByte, rest.psPerByte + 8e12 / static_cast<double>(port->GetRateBps()));
+            way.delayPs = std::max(way.delayPs, rest.delayPs + n.delayPs);
+            way.psPerByte = std::max(way.psPerByte, rest.psPerByte + n.psPerByte);
         }
         const uint64_t paths = std::max<uint64_t>(count, 1) * to[sw].paths;
         to[sw].paths = static_cast<uint32_t>(std::min<uint64_t>(paths, UINT32_MAX));

@@ -91,8 +91,10 @@ class EunomiaFabric {
 
   private:
     struct Neighbour {
-        uint32_t sw;   //!< switch at the other end
-        uint16_t port; //!< own port towards it
+        uint32_t sw;          //!< switch at the other end
+        uint16_t port;        //!< own port towards it
+        int64_t delayPs = 0;  //!< of the link, as it is when the fabric is configured, ...
+        double psPerByte = 0; //!< ... and what a byte takes on it
     };
 
     eun_path GetPath(uint32_t src, uint32_t dst, bool multipath) const;
@@ -102,6 +104,7 @@ class EunomiaFabric {
     void TellLeaves();
     /** "" where INT can speak of every link. */
     std::string CheckInt() const;
+    void MeasureLinks();
     std::vector<EunomiaLeafWay> WaysTo(uint32_t sw) const;
 
     uint32_t m_mostSwitches = 0; //!< on a shortest way between two hosts
