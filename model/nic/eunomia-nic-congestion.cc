@@ -214,14 +214,12 @@ void EunomiaNic::HearAnswer(TxQp &qp, const eun_feedback &feedback, uint64_t inF
     ack.now_ps = EunomiaNow();
     ack.rtt_ps = -1;
     ack.in_flight = inFlight;
-    ack.acked = inFlight - eun_sender_inflight(qp.tx);
     ack.psn = feedback.psn;
-    ack.una = eun_sender_una(qp.tx);
     ack.nxt = eun_sender_nxt(qp.tx);
     ack.ce = feedback.ce;
     if (qp.samples) {
-        ack.rtt_ps =
-            eun_rtt_samples_answered(qp.samples.get(), ack.una, selective, ack.psn, ack.now_ps);
+        ack.rtt_ps = eun_rtt_samples_answered(qp.samples.get(), eun_sender_una(qp.tx), selective,
+                                              ack.psn, ack.now_ps);
     }
     ack.in = m_pool->Telemetry().Get(telemetry.Get());
     ack.before = m_pool->Telemetry().Get(qp.telemetry);

@@ -12,7 +12,7 @@
 
 namespace ns3 {
 
-/** Payload of a 4096-packet window, the longest bitmap there is: no window grows further. */
+/** Packets of the longest bitmap there is: no window grows further. */
 static constexpr uint32_t WINDOW_MAX = EUN_FIXED_CAP_MAX;
 
 TypeId EunomiaNic::AddMprdmaAttributes(TypeId tid)

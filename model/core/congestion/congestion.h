@@ -66,9 +66,7 @@ struct eun_cc_ack {
     int64_t now_ps;
     int64_t rtt_ps;             /**< round trip measured with it; -1: none */
     uint64_t in_flight;         /**< payload bytes in flight before it */
-    uint64_t acked;             /**< of these, bytes that its cumulative point acknowledges */
     uint32_t psn;               /**< packet that it answers */
-    uint32_t una;               /**< cumulative point: oldest PSN not acknowledged */
     uint32_t nxt;               /**< next PSN never sent */
     bool ce;                    /**< that packet came with a congestion mark */
     struct eun_int_path in;     /**< what switches wrote into that packet; no hops: nothing */

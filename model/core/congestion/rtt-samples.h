@@ -8,7 +8,8 @@
  * Several may be under way. A packet that is sent again is no sample any more, as nobody knows
  * which copy an answer is for (Karn and Partridge, SIGCOMM 1987). An answer that speaks of one
  * packet ends that one's sample; the cumulative point ends all below it, of which the one that left
- * last counts. So reordering adds nothing to a round trip but the time that the packet took.
+ * last counts. So reordering adds nothing to a round trip but the time that the packet took, unless
+ * answers name no packet that came early (ddp-gbn): then the wait for the gap to close counts, too.
  */
 
 #include <stdbool.h>

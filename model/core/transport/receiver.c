@@ -88,11 +88,7 @@ bool eun_receiver_take_fixed(struct eun_receiver *rx, const struct eun_receiver_
         eun_fixed_arrive(env->fixed, rx->bitmap, rx->expected, packet->psn, packet->last);
     switch (bits.verdict) {
     case EUN_HD_ADVANCED:
-        out->disposition = EUN_RX_ACCEPTED;
-        out->advanced = bits.advanced;
-        out->completed = out->visible = bits.lasts;
-        rx->expected += bits.advanced;
-        rx->msn = (rx->msn + bits.lasts) & EUN_MSN_MASK;
+        eun_receiver_advance(rx, &bits, out);
         eun_receiver_acknowledge_prefix(rx, env->ack_every, packet, out);
         return false;
     case EUN_HD_CAP:

@@ -76,7 +76,7 @@ static void every_control_starts_at_line_rate(void **state)
 /** Everything that a control can hear of congestion. */
 static void congest(const struct eun_cc_ops *ops, struct eun_cc *cc)
 {
-    struct eun_cc_ack ack = {.rtt_ps = 8000000, .in_flight = 100000, .acked = 1024, .ce = true};
+    struct eun_cc_ack ack = {.rtt_ps = 8000000, .in_flight = 100000, .ce = true};
     uint64_t hops[2] = {0, 0};
     for (ack.now_ps = 1000000; ack.now_ps < 50000000; ack.now_ps += 1000000) {
         hops[0] = hops[1];
@@ -92,8 +92,8 @@ static void congest(const struct eun_cc_ops *ops, struct eun_cc *cc)
             ops->on_ack(cc, &config, &ack);
         ack.before_ps = ack.now_ps;
         ack.rtt_ps += 1000000;
-        ack.psn = ack.una++;
-        ack.nxt = ack.una + 100;
+        ack.psn++;
+        ack.nxt = ack.psn + 101;
     }
 }
 
