@@ -250,8 +250,11 @@ void EunomiaExperiment::SetCongestion(eun_overhead overhead, const eun_path &pat
     const int64_t rtt = eun_base_rtt(&overhead, &path, m_options.mtu);
     SetDefault("EunomiaSwitch::MaxFrame", eun_overhead_data(&overhead, m_options.mtu, true, true));
     SetDefault("EunomiaNic::BaseRtt", Picoseconds(rtt));
-    if (signal == EUN_CC_SIGNAL_ECHO) {
+    const bool ownWindow = eun_transport_find(m_options.transport.c_str())->own_congestion_control;
+    if (signal == EUN_CC_SIGNAL_ECHO || ownWindow) {
         // A step at K > C RTT/7 (Alizadeh et al., SIGCOMM 2010); the attributes are for 100 Gb/s.
+        // MP-RDMA's threshold is not known to us. Its window shrinks with each mark as DCTCP's
+        // does.
         const auto k = static_cast<uint64_t>(DCTCP_MARGIN * static_cast<double>(rtt) * 0.0125 / 7);
         SetDefault("EunomiaSwitch::EcnMin", k);
         SetDefault("EunomiaSwitch::EcnMax", k);

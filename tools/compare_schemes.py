@@ -60,6 +60,7 @@ SCHEMES = (
     "adaptive+ddp",
     "ecmp+gbn/bdp",
     "spray+eunomia/bdp",
+    "spray+eunomia/cc=dctcp",
     "adaptive+eunomia/bdp",
 )
 # What this command sets itself, and what has no use with several loads.

@@ -605,6 +605,8 @@ class ConweaveCase : public TestCase {
         Has(theirs, "ConweaveTimerClears", "false");
         Has(theirs, "ConweavePathBusy", "+1.6e+07ps");
         Has(theirs, "ConweaveLinkRtt", "+2e+06ps");
+        Has(own, "ConweaveResumeExtra", "+6.4e+07ps");
+        Has(Summary({"--lb=conweave", "--pfc=off"}), "ConweaveResumeExtra", "+1.6e+07ps");
         NS_TEST_EXPECT_MSG_EQ(EunomiaTestNumber(Summary({"--lb=ecmp"}), "epochs"), -1, "absent");
     }
 
@@ -621,6 +623,39 @@ class ConweaveCase : public TestCase {
                        Words{"--transport=gbn", "--out=" + temp.Path("out"),
                              "--flows=" + temp.Write("x.flows", "1\n0 7 3 100 2.0\n")});
         return EunomiaTestFolder::Read(temp.Path("out/summary.json"));
+    }
+};
+
+/** Windows that every mark cuts have DCTCP's step, unless the user says else; rates have not. */
+class MarkingCase : public TestCase {
+  public:
+    MarkingCase() : TestCase("where marking begins") {}
+
+  private:
+    void DoRun() override
+    {
+        // Twice C RTT/7, for 4 links of 1 us each way, 4 full frames and 4 ACKs.
+        const double k = 2 * 12.5 * (8000 + 4 * (1114 + 98) * 0.08) / 7;
+        for (const Words &words : {Words{"--cc=dctcp"}, Words{"--transport=mprdma"}}) {
+            NS_TEST_EXPECT_MSG_EQ_TOL(Number("Min", words), k, 20, words[0]);
+            NS_TEST_EXPECT_MSG_EQ_TOL(Number("Max", words), k, 20, words[0]);
+            NS_TEST_EXPECT_MSG_EQ(Number("Probability", words), 1, words[0]);
+            const Words given = words + Words{"--ns3::EunomiaSwitch::EcnMax=123456"};
+            NS_TEST_EXPECT_MSG_EQ(Number("Max", given), 123456, words[0]);
+        }
+        NS_TEST_EXPECT_MSG_EQ(Number("Min", {"--cc=dcqcn"}), 100000, "as in the published runs");
+        NS_TEST_EXPECT_MSG_EQ(Number("Max", {"--cc=dcqcn"}), 400000, "likewise");
+    }
+
+    static double Number(const std::string &which, const Words &words)
+    {
+        EunomiaTestFolder temp;
+        EunomiaTestRun(g_small + words +
+                       Words{"--out=" + temp.Path("out"),
+                             "--flows=" + temp.Write("x.flows", "1\n0 7 3 100 2.0\n")});
+        const std::string summary = EunomiaTestFolder::Read(temp.Path("out/summary.json"));
+        const std::string key = "\"ns3::EunomiaSwitch::Ecn" + which + "\": \"";
+        return std::strtod(summary.c_str() + summary.find(key) + key.size(), nullptr);
     }
 };
 
@@ -673,6 +708,7 @@ class EunomiaExperimentTestSuite : public TestSuite {
         AddTestCase(new AttributesCase);
         AddTestCase(new IrnCase);
         AddTestCase(new ConweaveCase);
+        AddTestCase(new MarkingCase);
         AddTestCase(new IdleEpochCase);
     }
 };
