@@ -296,6 +296,9 @@ void EunomiaExperiment::SetCompatibility()
     SetDefault("EunomiaSwitch::ConweaveTimerClears", "false");
     SetDefault("EunomiaSwitch::ConweaveBuffer", "false");
     SetDefault("EunomiaSwitch::CongaSample", 4);
+    if (m_options.lb == "drill") {
+        SetDefault("EunomiaSwitch::Balancer", "drill-conweave-ns3");
+    }
     SetDefault("EunomiaNic::IrnGoBack", "true");
     if (m_options.pfc) {
         // Nothing is lost, so its IRN has no timer.

@@ -159,6 +159,7 @@ EunomiaFrame *EunomiaPort::NextFrame()
 EunomiaFrame *EunomiaPort::NextControl()
 {
     EunomiaFrame *frame = m_first.IsEmpty() ? m_queue[0].PopFront() : m_first.PopFront();
+    *m_control -= frame->bytes;
     if (m_first.IsEmpty() && m_queue[0].IsEmpty()) {
         m_backlog &= ~1u;
     }
@@ -200,6 +201,12 @@ void EunomiaPort::TryTransmit()
     }
 }
 
+void EunomiaPort::CountControl(uint32_t *bytes)
+{
+    *bytes = *m_control;
+    m_control = bytes;
+}
+
 void EunomiaPort::Send(EunomiaFrame *frame)
 {
     const uint32_t c = frame->priority;
@@ -214,6 +221,9 @@ void EunomiaPort::Send(EunomiaFrame *frame)
         return;
     }
     m_enqueueTrace(*frame);
+    if (c == 0) {
+        *m_control += frame->bytes;
+    }
     m_queue[c].PushBack(frame);
     m_backlog |= 1u << c;
     Wake();
@@ -221,6 +231,7 @@ void EunomiaPort::Send(EunomiaFrame *frame)
 
 void EunomiaPort::SendFirst(EunomiaFrame *frame)
 {
+    *m_control += frame->bytes;
     m_first.PushBack(frame);
     m_backlog |= 1;
     Wake();

@@ -65,6 +65,11 @@ class EunomiaPort : public NetDevice {
             TryTransmit();
         }
     }
+    /**
+     * From now on `*bytes` is kept at what waits here in the control class, pause frames included.
+     * It lives as long as frames are queued or sent here.
+     */
+    void CountControl(uint32_t *bytes);
     /** Called by the link: a frame arrived from the other end. */
     void Deliver(EunomiaFrame *frame);
 
@@ -143,6 +148,8 @@ class EunomiaPort : public NetDevice {
     EunomiaPortOwner *m_owner = nullptr;
     EunomiaLink *m_wire = nullptr; //!< same as m_link, without counting
     int m_side = 0;
+    uint32_t *m_control = &m_ownControl; //!< bytes that wait in the control class
+    uint32_t m_ownControl = 0;
     uint32_t m_backlog = 0;    //!< bit c: class c has frames
     uint32_t m_pausedMask = 0; //!< bit c: class c is paused
     uint32_t m_turn = 1;       //!< data class that goes next

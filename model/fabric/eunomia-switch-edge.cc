@@ -44,7 +44,8 @@ uint32_t EunomiaSwitch::Steer(EunomiaFrame *frame, uint32_t in, Group group)
     if (!fromHost && group.count == 1) {
         return ways[0];
     }
-    const eun_lb_view view{ways, group.count, m_buffer.port_bytes, EunomiaNow(), fromHost};
+    const eun_lb_view view{ways,         group.count, m_buffer.port_bytes, m_controlBytes.data(),
+                           EunomiaNow(), fromHost};
     if (!fromHost && frame->tag) {
         return ways[m_edge->follow(state, &view, &frame->tag)];
     }

@@ -216,8 +216,10 @@ std::string EunomiaSwitch::SetUpBuffer()
     config.pause_ps = std::min(config.pause_ps, int64_t{UINT32_MAX} * 1000);
     eun_buffer_dispose(&m_buffer);
     NS_ABORT_MSG_UNLESS(eun_buffer_init(&m_buffer, m_policy, &config), "out of memory");
+    m_controlBytes.assign(GetNPorts(), 0);
     for (uint32_t i = 0; i < GetNPorts(); i++) {
         SetUpPort(i);
+        m_port[i]->CountControl(&m_controlBytes[i]);
     }
     if (!eun_buffer_prepare(&m_buffer)) {
         return "BufferSize: " + std::to_string(m_bufferBytes) +
@@ -269,7 +271,12 @@ uint32_t EunomiaSwitch::ChooseWay(const EunomiaFrame *frame, uint32_t in, const 
         return eun_ecmp_choose(m_salt, frame->entropy, count);
     }
     const eun_lb_packet packet{frame->src, frame->dst, frame->entropy, frame->bytes};
-    const eun_lb_view view{ways, count, m_buffer.port_bytes, EunomiaNow(), m_facesHost[in] != 0};
+    const eun_lb_view view{ways,
+                           count,
+                           m_buffer.port_bytes,
+                           m_controlBytes.data(),
+                           EunomiaNow(),
+                           m_facesHost[in] != 0};
     return m_balancer->choose(m_balancerState.data(), &packet, &view);
 }
 

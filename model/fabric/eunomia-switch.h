@@ -180,6 +180,7 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
     std::vector<Group> m_routes; //!< [host]
     std::vector<uint16_t> m_ways;
     std::vector<EunomiaPort *> m_port;
+    std::vector<uint32_t> m_controlBytes; //!< [port]: of the control class, waiting
     EunomiaFramePool *m_pool;
     uint64_t m_drops = 0;
     uint64_t m_marks = 0;

@@ -337,6 +337,36 @@ class PauseCase : public TestCase {
     }
 };
 
+/** Bytes of the control class that wait, pause frames included, and of no other. */
+class ControlBytesCase : public TestCase {
+  public:
+    ControlBytesCase() : TestCase("control bytes that wait") {}
+
+  private:
+    void DoRun() override
+    {
+        Simulation simulation;
+        uint32_t bytes = 77;
+        Pair pair;
+        EunomiaPort &port = *pair.a.port;
+        port.Send(EunomiaTestFrame(1000, 3, 0));
+        port.Send(EunomiaTestFrame(100, 0, 1));
+        port.CountControl(&bytes);
+        NS_TEST_EXPECT_MSG_EQ(bytes, 100, "what waited before");
+        port.Send(EunomiaTestFrame(500, 3, 2));
+        port.Send(EunomiaTestFrame(60, 0, 3));
+        EunomiaFrame *frame = EunomiaTestPause(5, 1000);
+        const uint32_t pause = frame->bytes;
+        port.SendFirst(frame);
+        NS_TEST_EXPECT_MSG_EQ(bytes, 160 + pause, "all three wait for the wire");
+        Simulator::Run();
+        NS_TEST_EXPECT_MSG_EQ(bytes, 0, "all gone");
+        port.Send(EunomiaTestFrame(100, 0, 4));
+        NS_TEST_EXPECT_MSG_EQ(bytes, 0, "on an idle wire none waits");
+        Simulator::Run();
+    }
+};
+
 /** A pause runs out by itself; a newer one replaces it. */
 class ExpiryCase : public TestCase {
   public:
@@ -561,6 +591,7 @@ class EunomiaPortTestSuite : public TestSuite {
         AddTestCase(new InexactRateCase);
         AddTestCase(new OrderCase);
         AddTestCase(new PauseCase);
+        AddTestCase(new ControlBytesCase);
         AddTestCase(new ExpiryCase);
         AddTestCase(new PausedTimeCase);
         AddTestCase(new PauseFirstCase);

@@ -27,9 +27,10 @@ struct eun_lb_packet {
 };
 
 struct eun_lb_view {
-    const uint16_t *ports;       /**< the equally short ways, in ascending order */
-    uint32_t count;              /**< how many, >= 2 */
-    const uint32_t *queue_bytes; /**< bytes queued, indexed by port */
+    const uint16_t *ports;         /**< the equally short ways, in ascending order */
+    uint32_t count;                /**< how many, >= 2 */
+    const uint32_t *queue_bytes;   /**< bytes of data queued, indexed by port */
+    const uint32_t *control_bytes; /**< likewise of the control class */
     int64_t now_ps;
     bool from_host; /**< this is the packet's first switch */
 };
@@ -211,6 +212,7 @@ struct eun_balancer {
     X(spray_rr)                                                                                    \
     X(ecmp)                                                                                        \
     X(drill)                                                                                       \
+    X(drill_conweave)                                                                              \
     X(letflow)                                                                                     \
     X(conga)                                                                                       \
     X(deflect)                                                                                     \

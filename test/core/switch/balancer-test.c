@@ -25,6 +25,13 @@ static struct eun_lb_view random_view(struct test_random *r, const uint32_t *que
     return view;
 }
 
+/** Queues of any length, as they might be a while later. */
+static void shuffle_queues(struct test_random *r, uint32_t *queues)
+{
+    for (uint32_t k = 0; k < WAYS_MAX; k++)
+        queues[k] = (uint32_t)test_random_next(r);
+}
+
 static void listed_balancers_are_found_by_name(void **state)
 {
     (void)state;
@@ -33,6 +40,7 @@ static void listed_balancers_are_found_by_name(void **state)
     assert_ptr_equal(eun_balancer_find("spray-rr"), &eun_balancer_spray_rr);
     assert_ptr_equal(eun_balancer_find("ecmp"), &eun_balancer_ecmp);
     assert_ptr_equal(eun_balancer_find("drill"), &eun_balancer_drill);
+    assert_ptr_equal(eun_balancer_find("drill-conweave-ns3"), &eun_balancer_drill_conweave);
     assert_ptr_equal(eun_balancer_find("letflow"), &eun_balancer_letflow);
     assert_ptr_equal(eun_balancer_find("conga"), &eun_balancer_conga);
     assert_ptr_equal(eun_balancer_find("deflect"), &eun_balancer_deflect);
@@ -68,8 +76,7 @@ static void choices_lie_in_the_group(void **state)
         test_init(eun_balancers[b], &s, test_random_next(&r));
         for (int i = 0; i < 100000; i++) {
             uint32_t queues[WAYS_MAX];
-            for (uint32_t k = 0; k < WAYS_MAX; k++)
-                queues[k] = (uint32_t)test_random_next(&r);
+            shuffle_queues(&r, queues);
             const struct eun_lb_packet packet = random_packet(&r);
             const struct eun_lb_view view = random_view(&r, queues);
             assert_true(eun_balancers[b]->choose(s.words, &packet, &view) < view.count);
@@ -97,8 +104,7 @@ static void those_that_follow_the_entropy(void **state)
             two.entropy = one.entropy;
             struct eun_lb_view view = random_view(&r, queues);
             const uint32_t way = lb->choose(s.words, &one, &view);
-            for (uint32_t k = 0; k < WAYS_MAX; k++)
-                queues[k] = (uint32_t)test_random_next(&r);
+            shuffle_queues(&r, queues);
             view.now_ps = (int64_t)(test_random_next(&r) >> 2);
             assert_int_equal(lb->choose(s.words, &two, &view), way);
         }
@@ -137,7 +143,7 @@ static void choices_depend_on_own_state_only(void **state)
     }
 }
 
-/** `reorders` says whether one flow's packets may take different ways: both directions. */
+/** `reorders` says whether one flow's packets may take different ways, while queues come and go. */
 static void reorders_tells_the_truth(void **state)
 {
     (void)state;
@@ -146,13 +152,17 @@ static void reorders_tells_the_truth(void **state)
         struct test_state s;
         test_init(eun_balancers[b], &s, 5);
         struct eun_lb_view view = test_view(0, 8);
+        uint32_t queues[WAYS_MAX];
+        view.queue_bytes = queues;
         uint32_t moved = 0;
         for (int flow = 0; flow < 100; flow++) {
             view.from_host = flow % 2;
+            shuffle_queues(&r, queues);
             const struct eun_lb_packet packet = random_packet(&r);
             const uint32_t way = eun_balancers[b]->choose(s.words, &packet, &view);
             for (int i = 0; i < 20; i++) {
                 const struct eun_lb_packet cross = random_packet(&r);
+                shuffle_queues(&r, queues);
                 (void)eun_balancers[b]->choose(s.words, &cross, &view);
                 moved += eun_balancers[b]->choose(s.words, &packet, &view) != way;
             }
@@ -177,8 +187,9 @@ static void many_flows_use_all_ways(void **state)
             struct eun_lb_view view = test_view(0, n);
             view.from_host = n % 2;
             test_init(eun_balancers[b], &s, test_random_next(&r));
-            for (uint32_t i = 0; i < 200 * n; i++) {
-                const struct eun_lb_packet packet = random_packet(&r);
+            for (uint32_t i = 0; i < 60 * n; i++) {
+                struct eun_lb_packet packet = random_packet(&r);
+                packet.dst = i; /* some remember by destination */
                 view.now_ps = i * INT64_C(1000000);
                 count[eun_balancers[b]->choose(s.words, &packet, &view)]++;
             }

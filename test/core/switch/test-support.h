@@ -27,7 +27,11 @@ static const uint32_t test_empty_queues[WAYS_MAX];
 static inline struct eun_lb_view test_view(uint32_t first, uint32_t n)
 {
     return (struct eun_lb_view){
-        .ports = test_ports + first, .count = n, .queue_bytes = test_empty_queues};
+        .ports = test_ports + first,
+        .count = n,
+        .queue_bytes = test_empty_queues,
+        .control_bytes = test_empty_queues,
+    };
 }
 
 static inline void test_init(const struct eun_balancer *balancer, struct test_state *s,
