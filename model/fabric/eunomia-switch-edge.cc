@@ -17,12 +17,10 @@ void EunomiaSwitch::ReceiveAtEdge(EunomiaFrame *frame, uint32_t in)
     const Group group = m_routes[frame->dst];
     const uint16_t first = m_ways[group.first];
     if (frame->priority == 0) {
-        const uint32_t way =
-            group.count == 1 ? 0 : eun_ecmp_choose(m_salt, frame->entropy, group.count);
         if (frame->kind == EunomiaFrameKind::Signal && m_facesHost[first]) {
             TakeSignal(frame);
         } else {
-            m_port[m_ways[group.first + way]]->Send(frame);
+            SendControl(frame);
         }
         return;
     }
@@ -34,6 +32,14 @@ void EunomiaSwitch::ReceiveAtEdge(EunomiaFrame *frame, uint32_t in)
     if (Admit(frame, in, out)) {
         m_port[out]->Send(frame);
     }
+}
+
+void EunomiaSwitch::SendControl(EunomiaFrame *frame)
+{
+    const Group group = m_routes[frame->dst];
+    const uint32_t way =
+        group.count == 1 ? 0 : eun_ecmp_choose(m_salt, frame->entropy, group.count);
+    m_port[m_ways[group.first + way]]->Send(frame);
 }
 
 uint32_t EunomiaSwitch::Steer(EunomiaFrame *frame, uint32_t in, Group group)
@@ -124,10 +130,7 @@ void EunomiaSwitch::SendSignals(const eun_lb_verdict &verdict)
         frame->entropy = signal.entropy;
         frame->tag = signal.tag;
         m_signalsMade++;
-        const Group group = m_routes[frame->dst];
-        const uint32_t way =
-            group.count == 1 ? 0 : eun_ecmp_choose(m_salt, frame->entropy, group.count);
-        m_port[m_ways[group.first + way]]->Send(frame);
+        SendControl(frame);
     }
 }
 

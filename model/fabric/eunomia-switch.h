@@ -146,6 +146,8 @@ class EunomiaSwitch : public Object, public EunomiaPortOwner {
     void Stamp(EunomiaFrame *frame, uint32_t out);
     bool Admit(EunomiaFrame *frame, uint32_t in, uint32_t out);
     void ReceiveAtEdge(EunomiaFrame *frame, uint32_t in);
+    /** By ECMP, as all control frames. */
+    void SendControl(EunomiaFrame *frame);
     uint32_t Steer(EunomiaFrame *frame, uint32_t in, Group group);
     void Deliver(EunomiaFrame *frame, uint32_t in, uint32_t out);
     void Hold(EunomiaFrame *frame, uint32_t out, uint32_t queue);

@@ -12,6 +12,7 @@
  */
 #include "balancer.h"
 #include "rng.h"
+#include "scale.h"
 
 enum { PORTS = 512, WAYS = 512 };
 
@@ -39,13 +40,9 @@ static const char *configure(void *state, const struct eun_lb_params *params,
     if (network->ports > PORTS)
         return "adaptive takes up to 512 ports a switch";
     s->grades = params->adaptive_grades;
-    for (uint32_t port = 0; port < network->ports; port++) {
-        for (uint32_t k = 0; k < s->grades; k++) {
-            const double scale = (double)network->rate_bps[port] / 100e9;
-            const double bytes = params->adaptive_limit[k] * scale;
-            s->limit[port][k] = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
-        }
-    }
+    for (uint32_t port = 0; port < network->ports; port++)
+        for (uint32_t k = 0; k < s->grades; k++)
+            s->limit[port][k] = eun_lb_scale(params->adaptive_limit[k], network->rate_bps[port]);
     return NULL;
 }
 

@@ -20,6 +20,7 @@
  */
 #include "balancer.h"
 #include "rng.h"
+#include "scale.h"
 
 enum { PORTS = 512 };
 
@@ -51,8 +52,7 @@ static const char *configure(void *state, const struct eun_lb_params *params,
     s->hops = params->deflect_hops;
     s->exits = 0;
     for (uint32_t i = 0; i < network->ports; i++) {
-        const double bytes = params->deflect_bytes * ((double)network->rate_bps[i] / 100e9);
-        s->limit[i] = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+        s->limit[i] = eun_lb_scale(params->deflect_bytes, network->rate_bps[i]);
         if (!network->to_host[i])
             s->exit[s->exits++] = (uint16_t)i;
     }

@@ -18,6 +18,7 @@
  */
 #include "balancer.h"
 #include "rng.h"
+#include "scale.h"
 
 enum { FLOWS = 16384, PORTS = 512 };
 
@@ -44,10 +45,8 @@ static const char *configure(void *state, const struct eun_lb_params *params,
         return "elephant-spray takes up to 512 ports a switch";
     s->limit = params->elephant_bytes;
     s->aging_ps = params->elephant_aging_ps;
-    for (uint32_t port = 0; port < network->ports && params->elephant_queue > 0; port++) {
-        const double bytes = params->elephant_queue * ((double)network->rate_bps[port] / 100e9);
-        s->queue[port] = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
-    }
+    for (uint32_t port = 0; port < network->ports && params->elephant_queue > 0; port++)
+        s->queue[port] = eun_lb_scale(params->elephant_queue, network->rate_bps[port]);
     return NULL;
 }
 
